@@ -71,6 +71,13 @@ INLINE tdm_i32 tdm_least_i32(tdm_i32 a, tdm_i32 b) { return a < b ? a : b; }
 
 INLINE tdm_i32 tdm_most_i32(tdm_i32 a, tdm_i32 b) { return a > b ? a : b; }
 
+/* x, or -0 where the sign of x is negative, -NaN among them: as integers without a sign, whose minimum is one
+ * instruction. A compiler may take x < 0 ? -0 : x for a maximum, whose zeros have no order. */
+INLINE float tdm_positive_part_f32(float x) {
+    const tdm_u32 bits = (tdm_u32)tdm_as_i32(x);
+    return tdm_as_f32((tdm_i32)(bits < 0x80000000u ? bits : 0x80000000u));
+}
+
 /* tanh: a P(a^2) / Q(a^2) of degrees 4 and 4, fitted for a = |x| up to 8.6; at 9.4, where a is held,
  * it is above 1, where the result is held. Numbers that are not negative are compared as integers,
  * in one instruction. Within 6.2 ulp. */
@@ -94,8 +101,7 @@ INLINE float tdm_tanh_f32(float x) {
  * its absolute error further out, and is 0 from 8.66 on, so that gelu(-Inf) is 0, not NaN. Within 8.4 ulp
  * for x >= -1; below, the error is at most 1.3e-7 absolute, 1.2e-8 from -3 on. */
 INLINE float tdm_gelu_f32(float x) {
-    const float a = tdm_as_f32(tdm_least_i32(tdm_magnitude_key_f32(x), 0x41100000)); /* 9 */
-    const float a2 = a * a;
+    const float size = tdm_abs_f32(x), a = size > 9.0f ? 9.0f : size, a2 = a * a;
     const float q12 = -3.481602296e-02f * a + -9.973547608e-02f;
     const float q34 = 1.643829164e-03f * a + -7.360755117e-04f;
     const float q56 = -6.509028753e-05f * a + 3.549858957e-05f;
@@ -103,7 +109,7 @@ INLINE float tdm_gelu_f32(float x) {
     float q = ((q78 * a2 + q56) * (a2 * a2) + (q34 * a2 + q12)) * a + 1.0f;
     q = tdm_as_f32(tdm_most_i32(tdm_as_i32(q), 0));
     const float q2 = q * q, q4 = q2 * q2;
-    return (x < 0.0f ? 0.0f : x) - (0.5f * a) * (q4 * q4);
+    return tdm_positive_part_f32(x) - (0.5f * a) * (q4 * q4);
 }
 
 INLINE float tdm_act_f32_NONE(float x) { return x; }
@@ -127,7 +133,7 @@ INLINE float tdm_act_f32_GELU_TANH(float x) {
 INLINE float tdm_act_f32_SILU(float x) {
     const tdm_logistic l = tdm_logistic_f32(x);
     const float q = tdm_quotient_f32(l.a * l.raised, l.sum);
-    return (x < 0.0f ? -0.0f : x) - (q - q * (l.rest * tdm_inverse_guess(l.sum))) * TDM_TAIL;
+    return tdm_positive_part_f32(x) - (q - q * (l.rest * tdm_inverse_guess(l.sum))) * TDM_TAIL;
 }
 
 /* sigmoid(-a) = 1 / (1 + exp(a)), and sigmoid(a) = 1 - sigmoid(-a); the inverse with what is missing from 1 / (sum +
@@ -192,7 +198,8 @@ INLINE double tdm_gelu_f64(double x) {
     even = even * y2 + 0.03981142456242982;
     odd = odd * y2 - 0.08502536230577072;
     even = even * y2 + 0.45345520027112796;
-    return (x > 0.0 ? x : 0.0) - a * (odd * y + even) / (1.0 + a) * e * e;
+    const double tail = a * (odd * y + even) / (1.0 + a) * e * e;
+    return x < 0.0 ? -tail : x - tail;
 }
 
 /* x / (1 + exp(-u)); exp(u) as a square, so that a subnormal result is rounded once */

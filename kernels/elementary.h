@@ -96,17 +96,77 @@ INLINE float tdm_fn_cosh_f32(float x)
     return 2.0f * q + 0.125f / q;
 }
 
-/* log(1 + x), as log of u = 1 + x; what u lost is added to f. Within 0.9 ulp. */
-INLINE float tdm_fn_log1p_f32(float x)
+/* log(2^n (u + lost)) for a lost that is next to nothing: as log, and lost is added to f. */
+INLINE float tdm_log_of_sum(float u, float lost, tdm_i32 n)
 {
-    const float u = 1.0f + x, lost = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x);
     const tdm_u32 bits = (tdm_u32)tdm_as_i32(u);
     const tdm_i32 e = (tdm_i32)(bits - 0x3f3504f3u) >> 23;
     const float m = tdm_as_f32((tdm_i32)(bits - ((tdm_u32)e << 23))) - 1.0f;
     const float part = lost * tdm_as_f32((tdm_i32)((tdm_u32)(e < 64 ? 127 - e : 0) << 23));
-    const float f = m + part, f2 = f * f, k = (float)e;
+    const float f = m + part, f2 = f * f, k = (float)(e + n);
     const float low = f * (f2 * tdm_log_poly(f)) + k * -2.12194440e-4f - (0.5f * f2 - (part - (f - m)));
-    return tdm_magnitude_key_f32(x) < 0x33000000 ? x : tdm_log_special(u, k * 0.693359375f + (f + low));
+    return tdm_log_special(u, k * 0.693359375f + (f + low));
+}
+
+/* log(1 + x). Within 0.9 ulp. */
+INLINE float tdm_fn_log1p_f32(float x)
+{
+    const float u = 1.0f + x, lost = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x);
+    const float y = tdm_log_of_sum(u, lost, 0);
+    return tdm_magnitude_key_f32(x) < 0x33000000 ? x : y;
+}
+
+/* log(a + √(a^2 + one)) for a >= 0.7, where one is 1, or -1 and a >= 1.5, as log of half the sum; the root with what
+ * is missing from its square. From 4096 on the root is a. */
+INLINE float tdm_log_with_root(float a, float one)
+{
+    const float c = a > 4096.0f ? 4096.0f : a, root = tdm_sqrt_f32(c * c + one);
+    const float high = tdm_as_f32(tdm_as_i32(c) & -0x1000), root_high = tdm_as_f32(tdm_as_i32(root) & -0x1000);
+    const float rest = (c - high) * (c + high) - (root - root_high) * (root + root_high);
+    const float missing = ((high * high - root_high * root_high) + one) + rest;
+    const float half_a = 0.5f * a, half_root = a > 4096.0f ? half_a : 0.5f * root, u = half_a + half_root;
+    const float lost = one > 0.0f ? half_a - (u - half_root) : half_root - (u - half_a);
+    const float of_root = a > 4096.0f ? 0.0f : missing * (0.25f * tdm_inverse_guess(root));
+    return tdm_log_of_sum(u, lost + of_root, 1);
+}
+
+/* Up to 0.7 x + x^3 P(x^2). Within 0.9 ulp. */
+INLINE float tdm_fn_asinh_f32(float x)
+{
+    const float a = tdm_abs_f32(x), u = a * a, far = tdm_log_with_root(a, 1.0f);
+    float p = 5.303204703e-03f;
+    p = p * u - 1.622534390e-02f;
+    p = p * u + 2.861567054e-02f;
+    p = p * u - 4.437131874e-02f;
+    p = p * u + 7.498027720e-02f;
+    p = p * u - 1.666661830e-01f;
+    return tdm_signed_f32(a < 0.7f ? a + a * (u * p) : far, x);
+}
+
+/* Up to 1.5 √2t (1 + t P(t)), t = x - 1. Within 1.2 ulp. */
+INLINE float tdm_fn_acosh_f32(float x)
+{
+    const float t = x - 1.0f, root = tdm_sqrt_f32(t + t), far = tdm_log_with_root(x, -1.0f);
+    float p = -4.136723640e-04f;
+    p = p * t + 1.760569843e-03f;
+    p = p * t - 5.548064430e-03f;
+    p = p * t + 1.874663033e-02f;
+    p = p * t - 8.333321790e-02f;
+    return t < 0.5f ? root + root * (t * p) : far;
+}
+
+/* Up to 1/2 x + x^3 P(x^2), from there log((1 + |x|) / (1 - |x|)) / 2. Within 1.1 ulp. */
+INLINE float tdm_fn_atanh_f32(float x)
+{
+    const float a = tdm_abs_f32(x), u = a * a, n = 1.0f + a, d = 1.0f - a;
+    const float far = 0.5f * tdm_log_of_sum(n / d, (a - (n - 1.0f)) / d, 0);
+    float p = 1.766911588e-01f;
+    p = p * u + 5.135828752e-02f;
+    p = p * u + 1.182372776e-01f;
+    p = p * u + 1.422276254e-01f;
+    p = p * u + 2.000251825e-01f;
+    p = p * u + 3.333330007e-01f;
+    return tdm_signed_f32(a < 0.5f ? a + a * (u * p) : far, x);
 }
 
 /* erf(a) / a - 1 of u = a^2 */

@@ -123,9 +123,6 @@ TDM_COMPARISONS(f32, float)
     INLINE V tdm_fn_cos_##type(V a) { return LIBRARY(cos)(a); }                                    \
     INLINE V tdm_fn_tan_##type(V a) { return LIBRARY(tan)(a); }                                    \
     INLINE V tdm_fn_atan2_##type(V a, V b) { return LIBRARY(atan2)(a, b); }                        \
-    INLINE V tdm_fn_asinh_##type(V a) { return LIBRARY(asinh)(a); }                                \
-    INLINE V tdm_fn_acosh_##type(V a) { return LIBRARY(acosh)(a); }                                \
-    INLINE V tdm_fn_atanh_##type(V a) { return LIBRARY(atanh)(a); }                                \
     INLINE V tdm_fn_tanh_##type(V a) { return tdm_act_##type##_TANH(a); }                          \
     INLINE V tdm_fn_floor_##type(V a) { return LIBRARY(floor)(a); }                                \
     INLINE V tdm_fn_ceil_##type(V a) { return LIBRARY(ceil)(a); }                                  \
@@ -207,6 +204,9 @@ TDM_OF_LIBRARY_F64(expm1)
 TDM_OF_LIBRARY_F64(log1p)
 TDM_OF_LIBRARY_F64(sinh)
 TDM_OF_LIBRARY_F64(cosh)
+TDM_OF_LIBRARY_F64(asinh)
+TDM_OF_LIBRARY_F64(acosh)
+TDM_OF_LIBRARY_F64(atanh)
 TDM_OF_LIBRARY_F64(asin)
 TDM_OF_LIBRARY_F64(acos)
 TDM_OF_LIBRARY_F64(atan)
