@@ -3,8 +3,11 @@
 #ifndef REFERENCE_BOUNDS_H
 #define REFERENCE_BOUNDS_H
 
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
 
+#include "kernels/function_errors.h"
 #include "reference/values.h"
 
 /* Error of a sum of n terms of one sign, relative to it, in eps: a plain loop stays below the root even
@@ -18,6 +21,26 @@ static inline double stored(tdm_dtype dtype, double y, double error) {
     return error +
            (compute_eps(dtype) == dtype_eps(dtype) ? 0.0 : half_ulp(dtype, fabs(y) + error)) +
            (dtype == TDM_F64 ? 0x1p-1073 : half_ulp(dtype, 0.0) * 2.0);
+}
+
+/* The error of the function that a text begins with (sqrt, or sqrt(A)) on any device, in eps of the result; 0 where it
+ * is exact. */
+static inline double function_error(const char *text) {
+    static const struct {
+        const char *name;
+        double error;
+    } errors[] = {
+#define ERROR(NAME, name, cpu, other, any, number) {#name, any},
+        TDM_FUNCTION_ERRORS(ERROR)
+#undef ERROR
+    };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        const size_t length = strlen(errors[i].name);
+        if (strncmp(text, errors[i].name, length) == 0 && !isalnum((unsigned char)text[length]) &&
+            text[length] != '_')
+            return errors[i].error;
+    }
+    return 0.0;
 }
 
 #endif

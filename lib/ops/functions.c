@@ -6,24 +6,14 @@
 #include <math.h>
 
 #include "elementwise.h"
+#include "function_errors.h"
 #include "verify.h"
 
-/* How far floats may be from the exact result, in ulps (`factor`) and in units of e; the others are exact. Those of a
- * device's library have OpenCL's bounds; the absolute ones are near a zero of the function. */
 static const struct {
-    double factor, number;
+    double factor, number; /* in e|y|, and in e */
 } errors[TDMI_KEPT_KERNEL_COUNT] = {
-#define ERROR(NAME, factor, number) [TDM_FUNCTION_##NAME] = {factor, number}
-    ERROR(DIV, 3, 0),          ERROR(REM, 1, 0),    ERROR(SQUARE, 1, 0), ERROR(REMAINDER, 1, 0),
-    ERROR(FLOOR_DIVIDE, 1, 0), ERROR(SQRT, 3, 0),   ERROR(RSQRT, 4, 0),  ERROR(RECIPROCAL, 3, 0),
-    ERROR(HYPOT, 5, 0),        ERROR(EXP, 3, 0),    ERROR(EXP2, 4, 0),   ERROR(EXPM1, 4, 0),
-    ERROR(LOG, 3, 0),          ERROR(LOG2, 4, 0),   ERROR(LOG10, 4, 0),  ERROR(LOG1P, 4, 0),
-    ERROR(LOGADDEXP, 8, 2),    ERROR(POW, 17, 0),   ERROR(SIN, 5, 1),    ERROR(COS, 5, 1),
-    ERROR(TAN, 6, 1),          ERROR(ASIN, 5, 0),   ERROR(ACOS, 5, 0),   ERROR(ATAN, 6, 0),
-    ERROR(ATAN2, 7, 0),        ERROR(SINH, 5, 0),   ERROR(COSH, 5, 0),   ERROR(ASINH, 5, 0),
-    ERROR(ACOSH, 5, 0),        ERROR(ATANH, 6, 0),  ERROR(TANH, 7, 0),   ERROR(ERF, 17, 0),
-    ERROR(ERFC, 17, 0),        ERROR(FMA, 0.5, 0),  ERROR(GELU, 8, 2),   ERROR(GELU_TANH, 8, 1),
-    ERROR(SILU, 7, 0),         ERROR(SIGMOID, 6, 0)};
+#define ERROR(NAME, name, cpu, other, any, number) [TDM_FUNCTION_##NAME] = {any, number},
+    TDM_FUNCTION_ERRORS(ERROR)};
 
 /* exact of integers */
 static bool is_of_numbers(int which) {
