@@ -8,6 +8,12 @@
 #define ROWS TDM_ATTENTION_ROWS(sizeof(ACC))
 #define KEYS TDM_ATTENTION_KEYS
 #define VALUES TDM_ATTENTION_VALUES(sizeof(ACC))
+#if ROW_LOOPS
+#define SLICES 4 /* are taken at once, as each needs all scores; the items of the others have nothing to do */
+#else
+#define SLICES 1
+#endif
+#define WIDE (SLICES * VALUES)
 #define NONE VALUE_OF(~INFINITY_KEY)
 #define COUNTS(score) (!((score) < -HIGHEST_FINITE)) /* NaN does */
 #define BASE_OF(largest) (COUNTS(largest) ? (largest) : (ACC)0)
@@ -52,7 +58,7 @@ INLINE tdm_attention_run tdm_attention_ragged(GLOBAL const tdm_i32 *offsets, tdm
     const tdm_i64 matrix = item / args.slices / args.blocks, batch = matrix / args.heads;                       \
     const tdm_i64 head = matrix % args.heads, shared = head / args.shared;                                      \
     const tdm_i64 last = MIN((block + 1) * ROWS, args.queries);                                                 \
-    const tdm_i32 size = args.head_size, col = (tdm_i32)slice * VALUES, cols = MIN(args.value_size - col, VALUES); \
+    const tdm_i32 size = args.head_size, col = (tdm_i32)slice * VALUES, cols = MIN(args.value_size - col, WIDE); \
     GLOBAL const T *const qh = q + (args.q_offset + batch * args.q_batch + head * args.q_head);                 \
     GLOBAL const T *const kh = k + (args.k_offset + batch * args.k_batch + shared * args.k_head);               \
     GLOBAL const T *const vh = v + (args.v_offset + batch * args.v_batch + shared * args.v_head + col);         \
@@ -76,21 +82,22 @@ INLINE tdm_attention_run tdm_attention_ragged(GLOBAL const tdm_i32 *offsets, tdm
 #define STRIP 8                /* vectors that are summed at once */
 #define SCORES (KEYS + STRIP)  /* vectors of scores, with those of a last strip */
 
-/* Each of n vectors becomes `factor` times itself, or where it is `fresh` 0, and the sum over i of a[n][i] b[i]. */
+/* Each of n vectors becomes `factor` times itself, or where it is `fresh` 0, and the sum over i of a[n][i] b[i]; of two
+ * such products by one a, whose vectors are `apart` and `b_apart`, what is read of a serves both. */
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#define FIRST(t)                                             \
-    const ACC *const a##t = a + MIN(from + t, n - 1) * step; \
-    VEC sum##t = {0};                                        \
-    if (!fresh) sum##t = out[from + t] * factor;
-#define ADD(t) sum##t += a##t[i * along] * row;
-#define KEEP(t) out[from + t] = sum##t;
-INLINE void tdm_attention_multiply(VEC *out, VEC factor, tdm_i32 fresh, const ACC *a, tdm_i32 step, tdm_i32 along,
-                                   const VEC *b, tdm_i32 n, tdm_i32 depth)
+#define FIRST(t)                                                     \
+    const ACC *const a##t = a + MIN(from + t / count, n - 1) * step; \
+    VEC sum##t = {0};                                                \
+    if (!fresh) sum##t = out[t % count * apart + from + t / count] * factor[t % count];
+#define ADD(t) sum##t += a##t[i * along] * row[t % count];
+#define KEEP(t) out[t % count * apart + from + t / count] = sum##t;
+INLINE void tdm_attention_strips(tdm_i32 count, VEC *out, tdm_i32 apart, const VEC *factor, tdm_i32 fresh, const ACC *a,
+                                 tdm_i32 step, tdm_i32 along, const VEC *b, tdm_i32 b_apart, tdm_i32 n, tdm_i32 depth)
 {
-    for (tdm_i32 from = 0; from < n; from += STRIP) {
+    for (tdm_i32 from = 0; from < n; from += STRIP / count) {
         EACH(FIRST)
         for (tdm_i32 i = 0; i < depth; i++) {
-            const VEC row = b[i];
+            const VEC row[2] = {b[i], b[(count - 1) * b_apart + i]};
             EACH(ADD)
         }
         EACH(KEEP)
@@ -100,6 +107,21 @@ INLINE void tdm_attention_multiply(VEC *out, VEC factor, tdm_i32 fresh, const AC
 #undef FIRST
 #undef ADD
 #undef KEEP
+
+/* The same of all vectors of `rows` rows. */
+INLINE void tdm_attention_multiply(tdm_i32 rows, ACC *out, tdm_i32 apart, const ACC *factor, tdm_i32 fresh,
+                                   const ACC *a, tdm_i32 step, tdm_i32 along, const ACC *b, tdm_i32 b_apart, tdm_i32 n,
+                                   tdm_i32 depth)
+{
+    for (tdm_i32 i = 0; i < rows; i += 2 * VEC_LEN) {
+        VEC *const to = (VEC *)(out + i * apart);
+        const VEC *const by = (const VEC *)(factor + i), *const from = (const VEC *)(b + i * b_apart);
+        if (rows - i > VEC_LEN)
+            tdm_attention_strips(2, to, apart, by, fresh, a, step, along, from, b_apart, n, depth);
+        else
+            tdm_attention_strips(1, to, apart, by, fresh, a, step, along, from, b_apart, n, depth);
+    }
+}
 
 /* n elements of each of some rows as ACC, VALUES apart. 0, or NaN where one is not finite. */
 INLINE ACC tdm_attention_take(ACC *to, const T *from, tdm_i64 stride, tdm_i32 rows, tdm_i32 n)
@@ -195,47 +217,47 @@ INLINE void tdm_attention_divide(ACC *sums, const ACC *sum, tdm_i32 cols)
 KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const tdm_u8, mask, const tdm_i32, index,
         T, y)
 {
-    SCRATCH_ARRAY(ACC, columns, ROWS * VALUES, 0);          /* of q, [vector][column][row] */
-    SCRATCH_ARRAY(ACC, sums, ROWS * VALUES, ROWS * VALUES); /* of weighted v, in that order */
-    SCRATCH_ARRAY(ACC, keys, KEYS * VALUES, 2 * ROWS * VALUES);
-    SCRATCH_ARRAY(ACC, values, KEYS * VALUES, (2 * ROWS + KEYS) * VALUES);
-    SCRATCH_ARRAY(ACC, scores, ROWS * SCORES, 2 * (ROWS + KEYS) * VALUES); /* [vector][key][row] */
+    SCRATCH_ARRAY(ACC, columns, ROWS * WIDE, 0);        /* of q, [vector][column][row] */
+    SCRATCH_ARRAY(ACC, sums, ROWS * WIDE, ROWS * WIDE); /* of weighted v, in that order */
+    SCRATCH_ARRAY(ACC, block_of, KEYS * VALUES, 2 * ROWS * WIDE); /* columns of keys, or of v */
+    SCRATCH_ARRAY(ACC, scores, ROWS * SCORES, 2 * ROWS * WIDE + KEYS * VALUES); /* [vector][key][row] */
     PRIVATE_ARRAY(ACC, top, ROWS);
     PRIVATE_ARRAY(ACC, sum, ROWS);
-    PRIVATE_ARRAY(ACC, line, VALUES);
+    PRIVATE_ARRAY(ACC, change, ROWS);
+    PRIVATE_ARRAY(ACC, ones, ROWS);
+    PRIVATE_ARRAY(ACC, line, WIDE);
     const ACC scale = SCALAR(args.scale);
-    const VEC none = {0}, one = none + (ACC)1;
+    const VEC none = {0};
+    for (tdm_i32 r = 0; r < ROWS; r++)
+        ones[r] = 1;
     FOR_ROWS(item, args.items)
     {
         ITEM;
+        if (slice % SLICES != 0) continue;
         for (tdm_i64 row = block * ROWS; row < last;) {
             RUN;
             for (tdm_i32 r = 0; r < ROWS; r++) {
                 top[r] = NONE;
                 sum[r] = 0;
             }
-            for (tdm_i32 j = 0; j < ROWS * VALUES && seen <= 0; j++)
+            for (tdm_i32 j = 0; j < ROWS * WIDE && seen <= 0; j++)
                 sums[j] = 0;
             for (tdm_i64 start = 0; start < seen; start += KEYS) {
                 const tdm_i32 n = (tdm_i32)MIN((tdm_i64)KEYS, seen - start);
                 const T *const kb = kh + (run.first + start) * args.k_row;
                 const T *const vb = vh + (run.first + start) * args.v_row;
-                const tdm_i32 finite = tdm_attention_take(values, vb, args.v_row, n, cols) == 0;
                 for (tdm_i32 from = 0; from == 0 || from < size; from += VALUES) {
                     const tdm_i32 depth = MIN(size - from, VALUES);
-                    (void)tdm_attention_take(keys, kb + from, args.k_row, n, depth);
-                    for (tdm_i32 i = 0; i < rows; i += VEC_LEN) {
-                        ACC *const of_q = columns + i * VALUES;
-                        const T *const qb = qh + ((row + i) * args.q_row + from);
-                        if (start == 0 || size > VALUES) /* there are more of these than are kept */
-                            tdm_attention_turn(of_q, qb, args.q_row, rows - i, depth);
-                        tdm_attention_multiply((VEC *)(scores + i * SCORES), one, from == 0, keys, VALUES, 1,
-                                               (const VEC *)of_q, n, depth);
-                    }
+                    (void)tdm_attention_take(block_of, kb + from, args.k_row, n, depth);
+                    ACC *const of_q = columns + (size > WIDE ? 0 : from * VEC_LEN);
+                    for (tdm_i32 i = 0; i < rows && (start == 0 || size > WIDE); i += VEC_LEN)
+                        tdm_attention_turn(of_q + i * WIDE, qh + ((row + i) * args.q_row + from), args.q_row, rows - i,
+                                           depth);
+                    tdm_attention_multiply(rows, scores, SCORES, ones, from == 0, block_of, VALUES, 1, of_q, WIDE, n,
+                                           depth);
                 }
                 for (tdm_i32 i = 0; i < rows; i += VEC_LEN) {
                     ACC *const s = scores + i * SCORES;
-                    VEC *const out = (VEC *)(sums + i * VALUES);
                     const tdm_i64 reach = row + i + run.reach - start; /* of the first row */
                     for (tdm_i32 j = 0; j < n; j++)
                         ((VEC *)s)[j] *= scale;
@@ -243,27 +265,35 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                         for (tdm_i32 j = 0; j < n; j++)
                             if (j >= reach + r || (args.has_mask && !HAS_KEY(row + i + r, start + j)))
                                 s[j * VEC_LEN + r] = NONE;
-                    const VEC change = tdm_attention_powers(s, n, top + i, sum + i);
-                    if (finite) {
-                        tdm_attention_multiply(out, change, start == 0, values, 1, VALUES, (VEC *)s, cols, n);
-                        continue;
-                    }
-                    for (tdm_i32 c = 0; c < cols; c++) {
-                        if (start == 0) out[c] = none;
-                        out[c] *= change;
-                        for (tdm_i32 j = 0; j < n * VEC_LEN; j++) {
-                            const ACC weighted = s[j] * values[j / VEC_LEN * VALUES + c];
-                            out[c][j % VEC_LEN] += BITS_KEY(s[j]) >= 0 ? weighted : (ACC)0;
+                    *(VEC *)(change + i) = tdm_attention_powers(s, n, top + i, sum + i);
+                }
+                for (tdm_i32 from = 0; from < cols; from += VALUES) {
+                    const tdm_i32 width = MIN(cols - from, VALUES);
+                    ACC *const to = sums + from * VEC_LEN;
+                    const tdm_i32 finite = tdm_attention_take(block_of, vb + from, args.v_row, n, width) == 0;
+                    if (finite)
+                        tdm_attention_multiply(rows, to, WIDE, change, start == 0, block_of, 1, VALUES, scores, SCORES,
+                                               width, n);
+                    for (tdm_i32 i = 0; i < rows && !finite; i += VEC_LEN) {
+                        const ACC *const s = scores + i * SCORES;
+                        VEC *const out = (VEC *)(to + i * WIDE);
+                        for (tdm_i32 c = 0; c < width; c++) {
+                            if (start == 0) out[c] = none;
+                            out[c] *= *(VEC *)(change + i);
+                            for (tdm_i32 j = 0; j < n * VEC_LEN; j++) {
+                                const ACC weighted = s[j] * block_of[j / VEC_LEN * VALUES + c];
+                                out[c][j % VEC_LEN] += BITS_KEY(s[j]) >= 0 ? weighted : (ACC)0;
+                            }
                         }
                     }
                 }
             }
             for (tdm_i32 i = 0; i < rows; i += VEC_LEN) {
-                tdm_attention_divide(sums + i * VALUES, sum + i, cols);
+                tdm_attention_divide(sums + i * WIDE, sum + i, cols);
                 for (tdm_i32 r = 0; r < MIN(VEC_LEN, rows - i); r++) {
                     T *const yr = yh + (row + i + r) * args.y_row;
                     for (tdm_i32 j = 0; j < cols; j += VEC_LEN)
-                        *(VEC *)(line + j) = *(VEC *)(sums + (i * VALUES + (j + r) * VEC_LEN));
+                        *(VEC *)(line + j) = *(VEC *)(sums + (i * WIDE + (j + r) * VEC_LEN));
                     FOR_LANES_WRITE(yr, j, cols, NOTHING_AHEAD, NOTHING_READ)
                     {
                         WRITE(yr, j, line[j]);
@@ -280,18 +310,8 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
 
 #else
 
-/* Lanes as a grid of LANES_M x LANES_N, as in matmul. In registers a lane has its part of a tile of scores and of one
- * of weighted sums and, as all lanes of a row have, the row's largest score and its sum. */
-#if LANES >= 512
-#define LANES_N 32
-#elif LANES >= 128
-#define LANES_N 16
-#elif LANES >= 8
-#define LANES_N 8
-#else
-#define LANES_N LANES
-#endif
-#define LANES_M (LANES / LANES_N)
+/* In registers a lane of the grid has its part of a tile of scores and of one of weighted sums and, as all lanes of a
+ * row have, the row's largest score and its sum. */
 #define PER_M (ROWS / LANES_M)
 #define PER_N (KEYS / LANES_N)
 #define PER_V (VALUES / LANES_N)
@@ -437,8 +457,6 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
     }
 }
 
-#undef LANES_N
-#undef LANES_M
 #undef PER_M
 #undef PER_N
 #undef PER_V
@@ -454,6 +472,8 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
 #undef ROWS
 #undef KEYS
 #undef VALUES
+#undef SLICES
+#undef WIDE
 #undef NONE
 #undef BASE_OF
 #undef COUNTS

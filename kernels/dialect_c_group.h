@@ -17,7 +17,7 @@ typedef struct tdm_group {
                       * kernel has no SCRATCH_ARRAY */
     const void *bytecode; /* of a user's kernel: its tdmi_bytecode, which interpreter.c runs */
 } tdm_group;
-enum { TDMI_CPU_SCRATCH = 160 << 10 };
+enum { TDMI_CPU_SCRATCH = 308 << 10 };
 
 /* Runs one group. `buffers` are the kernel's buffers in order (NULL where the op has none), `args`
  * its argument struct. Groups may run in any order and in parallel. */

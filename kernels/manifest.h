@@ -134,10 +134,10 @@ typedef struct tdm_kernel_entry {
       .usual = TDM_OPS_BELOW(TDM_OP_SOFTMAX_FORMS), .needs = {"reduce.h", "chunks.h"}) \
     X(ATTENTION, attention, tdm_attention_args, (1, 0), \
       .buffers = 6, .ops = 1, .scratch = TDM_OPS_ALL, .lanes = 256, .one_size = true, .native = true, \
-      .usual = TDM_OPS_OF(0)) \
+      .usual = TDM_OPS_OF(0), .needs = {"grid.h"}) \
     X(MATMUL, matmul, tdm_matmul_args, (TDM_OP_MATMUL_COUNT, 0), \
       .buffers = 3, .ops = TDM_OP_MATMUL_COUNT, .scratch = TDM_OPS_ALL, .one_size = true, \
-      .usual = TDM_OPS_BELOW(TDM_OP_MATMUL_COUNT)) \
+      .usual = TDM_OPS_BELOW(TDM_OP_MATMUL_COUNT), .needs = {"grid.h"}) \
     X(MATMUL_NARROW, matmul_narrow, tdm_matmul_narrow_args, (TDM_OP_NARROW_COUNT, 0), \
       .buffers = 3, .ops = TDM_OP_NARROW_COUNT, .scratch = TDM_OPS_ALL, \
       .usual = TDM_OPS_BELOW(TDM_OP_NARROW_COUNT), .needs = {"reduce.h"}) \

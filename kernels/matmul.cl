@@ -131,18 +131,6 @@ KERNEL3(matmul, tdm_matmul_args, const T, a, const T, b, T, c)
 
 #else
 
-/* Lanes as a grid of LANES_M x LANES_N; lane (y, x) has rows y, y + LANES_M, … and columns x,
- * x + LANES_N, … of the tile. */
-#if LANES >= 512
-#define LANES_N 32
-#elif LANES >= 128
-#define LANES_N 16
-#elif LANES >= 8
-#define LANES_N 8
-#else
-#define LANES_N LANES
-#endif
-#define LANES_M (LANES / LANES_N)
 #define PER_M (TDM_TILE_M / LANES_M)
 #define PER_N (TDM_TILE_N / LANES_N)
 #define SLICE 16

@@ -64,6 +64,7 @@ static const case_line table[] = {
     {FULL, "attention",
      "1*16x12x32 1*32x12x32 1*128x12x32 8*16x12x32 8*32x12x32 8*128x12x32 32*32x12x32 32*128x12x32",
      "f32 bf16"},
+    {FULL, "attention", "8*128x6x128 8*128x3x256 8*128x2x512", "f32"},
     {FULL, "matmul", "96*128x128x32 96*128x32x128 1000*64x64x64 100*128x128x128", "f32"},
     /* GPT-2, 1024 tokens: QKV, projection, feed-forward, and the head for one token */
     {FULL, "matmul", "1024x2304x768 1024x768x768 1024x3072x768 1024x768x3072 1x50257x768", "f32"},

@@ -136,6 +136,30 @@ static void run_transposed(tdm_dtype dtype) {
     tdm_tensor_release(&y);
 }
 
+/* Attention of blocks of 64 queries and as many keys: a block reads its queries for each block of keys, and the keys
+ * and values that one of its queries counts once. Scores are never in memory. */
+static void run_attention(tdm_dtype dtype, bool causal) {
+    enum { HEADS = 2, TOKENS = 150, COLS = 40, BLOCK = 64 };
+    const int64_t row = COLS * (int64_t)tdm_dtype_size(dtype);
+    tdm_attention_options o = TDM_ATTENTION_OPTIONS_DEFAULTS;
+    int64_t loads = 0;
+    o.causal = causal;
+    for (int64_t first = 0; first < TOKENS; first += BLOCK) {
+        const int64_t end = first + BLOCK < TOKENS ? first + BLOCK : TOKENS;
+        const int64_t keys = causal ? end : TOKENS, times = (keys + BLOCK - 1) / BLOCK;
+        loads += HEADS * row * (times * (end - first) + 2 * keys);
+    }
+    printf("==\n");
+    tdm_tensor x = make(dtype, 3, (const int64_t[]){HEADS, TOKENS, COLS}), y;
+    check(tdm_empty(queue, dtype, TDM_SHAPE(HEADS, TOKENS, COLS), &y));
+    announce(causal ? "attention,causal" : "attention", dtype, COLS, loads, HEADS * TOKENS * row,
+             1);
+    check(tdm_attention(queue, &o, &x, &x, &x, &y));
+    check(tdm_queue_finish(queue));
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&y);
+}
+
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     check(tdm_device_open("opencl", &device));
@@ -151,6 +175,8 @@ int main(void) {
     const tdm_dtype moved[] = {TDM_U8, TDM_F16, TDM_F32, TDM_F64};
     for (size_t i = 0; i < sizeof moved / sizeof *moved; i++)
         run_transposed(moved[i]);
+    run_attention(TDM_F32, false);
+    run_attention(TDM_F16, true);
     tdm_queue_destroy(queue);
     tdm_device_release(device);
     return 0;

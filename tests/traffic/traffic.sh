@@ -39,5 +39,5 @@ OCLGRIND_INST_COUNTS=1 "$1" | awk '
     END {
         finish()
         printf "%d operations, %d failed\n", cases, failed
-        exit failed > 0 || cases != 244
+        exit failed > 0 || cases != 246
     }'
