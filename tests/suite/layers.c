@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The linear layer, and one function on several devices. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,81 @@ Test(layers, linear) {
             tdm_state_dict_destroy(dict);
             array_free_all();
         }
+    }
+}
+
+/* The mean of each text's rows that a mask has, whatever the others hold, as docs/arrays.md does it. */
+Test(layers, mean_over_a_mask) {
+    enum { TEXTS = 3, ROWS = 7, COLS = 10 };
+    static const int64_t shape[] = {TEXTS, ROWS, COLS}, mask_shape[] = {TEXTS, ROWS, 1};
+    static const int64_t y_shape[] = {TEXTS, COLS}, count_shape[] = {TEXTS, 1};
+    const int rows = 1;
+    array *const x = array_new(TDM_F32, 3, shape, NULL), *const zero = array_1d(TDM_F32, 1);
+    array *const kept = array_new(TDM_F32, 3, shape, NULL);
+    array *const mask = array_new(TDM_BOOL, 3, mask_shape, NULL);
+    array *const y = array_new(TDM_F32, 2, y_shape, NULL);
+    array *const counts = array_new(TDM_I64, 2, count_shape, NULL);
+    double *const want = numbers(y->count), *const bound = numbers(y->count);
+    array_uniform(x, -3, 5);
+    array_constant(zero, 0);
+    for (int64_t i = 0; i < mask->count; i++) {
+        const int64_t text = i / ROWS;
+        mask->v[i] = i % ROWS == text || random_integer(0, 1);
+        for (int64_t j = 0; j < COLS; j++)
+            if (mask->v[i] > 0)
+                want[text * COLS + j] += x->v[i * COLS + j];
+            else
+                x->v[i * COLS + j] = (double)NAN;
+    }
+    for (int64_t i = 0; i < y->count; i++) {
+        double count = 0;
+        for (int64_t j = 0; j < ROWS; j++)
+            count += mask->v[i / COLS * ROWS + j];
+        want[i] /= count;
+        bound[i] = 8 * ROWS * 5 * dtype_eps(TDM_F32);
+    }
+    array_set(x, x->v);
+    array_set(mask, mask->v);
+    OK(tdm_where(queue, &mask->t, &x->t, &zero->t, &kept->t));
+    OK(tdm_sum(queue, &kept->t, &rows, 1, &y->t));
+    OK(tdm_sum(queue, &mask->t, &rows, 1, &counts->t));
+    OK(tdm_div(queue, &y->t, &counts->t, &y->t));
+    ARRAY_CHECK(y, want, bound);
+    array_free_all();
+}
+
+/* A weight of 16 bits and activations in f32, which are rounded for the product, as docs/products.md does it. */
+Test(layers, weights_of_16_bits) {
+    static const tdm_dtype kept[] = {TDM_F16, TDM_BF16};
+    for (int d = 0; d < 2; d++) {
+        enum { ROWS = 9, IN = 33, OUT = 20 };
+        if (!computes_with(kept[d])) continue;
+        array *const x = array_2d(TDM_F32, ROWS, IN, IN), *const y =
+                                                              array_2d(TDM_F32, ROWS, OUT, OUT);
+        array *const w = array_2d(kept[d], OUT, IN, IN);
+        array *const less = array_2d(kept[d], ROWS, IN, IN);
+        array *const result = array_2d(kept[d], ROWS, OUT, OUT);
+        double *const want = numbers(y->count), *const bound = numbers(y->count);
+        double *const taken = numbers(x->count);
+        array_uniform(x, -1, 1);
+        array_uniform(w, -1, 1);
+        for (int64_t i = 0; i < x->count; i++)
+            taken[i] = rounded(kept[d], x->v[i]);
+        const ref_gemm gemm = {.dtype = kept[d],
+                               .m = ROWS,
+                               .n = OUT,
+                               .k = IN,
+                               .transpose_b = true,
+                               .alpha = 1,
+                               .a = taken,
+                               .b = w->v};
+        ref_matmul(&gemm, want, bound);
+        check_case("%s", tdm_dtype_name(kept[d]));
+        OK(tdm_cast(queue, &x->t, &less->t));
+        OK(tdm_linear(queue, &less->t, &w->t, NULL, TDM_ACTIVATION_NONE, &result->t));
+        OK(tdm_cast(queue, &result->t, &y->t));
+        ARRAY_CHECK(y, want, bound);
+        array_free_all();
     }
 }
 

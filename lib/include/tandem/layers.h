@@ -71,7 +71,8 @@ typedef struct tdm_replica {
     tdm_tensor *output;               /**< to be filled: this device's part of the output */
 } tdm_replica;
 
-/** Another status than TDM_OK fails tdm_mirror_run with it and with the message of that thread. */
+/** Another status than TDM_OK fails tdm_mirror_run with it and with the message of that thread. `user` is the same for
+ * all replicas: what a device keeps from one run to the next is element `index` of an array there. */
 typedef tdm_status (*tdm_replica_function)(const tdm_replica *replica, void *user);
 
 /** Takes the parameters (on the queue's device, whose earlier work it waits for) to each of `count`
