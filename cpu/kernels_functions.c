@@ -51,7 +51,39 @@
 #define BLOCKS_2_SAME(name, type) BLOCK_2(name, type, RESULT_SAME)
 #define BLOCKS_2_BOOL(name, type) BLOCK_2(name, type, RESULT_BOOL)
 #define BLOCKS_3_SAME(name, type) BLOCK_3(name, type, RESULT_SAME)
+
+/* Where a block has far angles, one call for each element: a loop would compute both reductions, and be large. */
+#define ONE_BY_ONE(name)                                                                           \
+    APART float name##_of_any(float x) { return tdm_fn_##name##_f32(x); }
+ONE_BY_ONE(sin)
+ONE_BY_ONE(cos)
+ONE_BY_ONE(tan)
+#define tdm_fn_sin_f32 sin_of_any
+#define tdm_fn_cos_f32 cos_of_any
+#define tdm_fn_tan_f32 tan_of_any
+#define sin_f32 any_sin_f32
+#define cos_f32 any_cos_f32
+#define tan_f32 any_tan_f32
 TDM_FUNCTION_LIST(BLOCKS)
+#undef sin_f32
+#undef cos_f32
+#undef tan_f32
+
+/* Most blocks have no far angles, and take a fifth of the time. */
+static tdm_i32 are_near(const float *x, uint32_t n) {
+    tdm_i32 far = 0;
+    TDM_SIMD for (uint32_t j = 0; j < n; j++) far |= tdm_abs_f32(x[j]) > TDM_NEAR;
+    return !far;
+}
+
+#define TURNING(name)                                                                              \
+    BLOCK(near_##name, f32, RESULT_SAME, tdm_near_##name##_f32(a[j]))                              \
+    static void name##_f32(void *y, const void *const *operands, uint32_t n) {                     \
+        (are_near(operands[0], n) ? near_##name##_f32 : any_##name##_f32)(y, operands, n);         \
+    }
+TURNING(sin)
+TURNING(cos)
+TURNING(tan)
 
 #define PLACE_truth TDM_TYPE_BOOL
 #define PLACE_i32 TDM_TYPE_I32

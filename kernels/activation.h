@@ -15,8 +15,8 @@ INLINE float tdm_exp2_poly(float f) {
     return ((1.3256731e-3f * f2 + middle) * f2 + low) * f + 1.0f;
 }
 
-/* 1 / d for 0.7 <= d <= 2^126, from the bits within 5.1 % */
-INLINE float tdm_inverse_guess(float d) { return tdm_as_f32(0x7ef311c7 - tdm_as_i32(d)); }
+/* 1 / d for 2^-126 <= |d| <= 2^125, from the bits within 5.1 % */
+INLINE float tdm_inverse_guess(float d) { return tdm_as_f32((tdm_i32)(0x7ef311c7u - (tdm_u32)tdm_as_i32(d))); }
 
 /* 1 / d for 0.7 <= d <= 2^126. CPUs divide vectors in less time than they take for what GPUs do here: the guess, a step
  * of third order (Halley) and one of second (Newton). NaN gives NaN. */

@@ -1,7 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Exponentials, logarithms to other bases, and hyperbolic, inverse and error functions of a float, the same on every
- * device: without a table, branch or call, so that compilers vectorise them, which they do not with calls of a library.
- * After numeric.h. Polynomials were fitted as there; bounds are with and without FMA (docs/accuracy.md). */
+/* Exponentials, logarithms to other bases, and trigonometric, hyperbolic, inverse and error functions of a float, the
+ * same on every device: without a table or call, so that compilers vectorise them, which they do not with calls of a
+ * library; they take the one branch, of far angles, as a choice. After numeric.h and activation.h. Polynomials were
+ * fitted as there; bounds are with and without FMA (docs/accuracy.md). */
 #ifndef TDMI_KERNEL_ELEMENTARY_H
 #define TDMI_KERNEL_ELEMENTARY_H
 
@@ -297,5 +298,112 @@ INLINE float tdm_fn_acos_f32(float x)
     const float middle = 1.57079637f - (a + (rest + 4.37113883e-08f));
     return magnitude > 0.5f ? (x < 0.0f ? far : near) : middle;
 }
+
+/* An angle less n quarters of a turn: `angle`, within half a quarter, and what it lost. */
+typedef struct tdm_turned {
+    float angle, lost;
+    tdm_i32 n;
+} tdm_turned;
+
+/* Up to 3000, of Cody and Waite: pi / 2 in four parts. Products of n < 2^11 and the first three are exact, and so are
+ * the first two differences. */
+#define TDM_NEAR 3000.0f
+INLINE tdm_turned tdm_turn_near(float a)
+{
+    const float t = a * 0.636619772f + 12582912.0f, n = t - 12582912.0f;
+    const float left = (a - n * 1.57080078125f) + n * 4.47034836e-6f, third = n * 1.58906914e-8f;
+    tdm_turned r;
+    r.angle = left - third;
+    r.lost = ((left - r.angle) - third) - n * 2.56334407e-12f;
+    r.n = tdm_as_i32(t);
+    return r;
+}
+
+INLINE tdm_u32 tdm_upper_product(tdm_u32 a, tdm_u32 b) { return (tdm_u32)((tdm_u64)a * b >> 32); }
+
+/* From 16 on, of Payne and Hanek: the mantissa times 96 bits of 2 / pi, from the one on that counts two turns. 64 bits
+ * of the product are kept, with the point after two; words are chosen as a CPU's vectors cannot look them up. */
+INLINE tdm_turned tdm_turn_far(float a)
+{
+    const tdm_u32 bits = (tdm_u32)tdm_as_i32(a), from = (bits >> 23) - 120u, shift = from & 31u, up = 31u - shift;
+    const tdm_u32 m = (bits & 0x7fffffu) | 0x800000u;
+    const tdm_i32 two = (from & 64u) != 0, one = (from & 32u) != 0, four = (from & 128u) != 0;
+    const tdm_u32 p0 = two ? 0x4e441529u : 0u, p1 = two ? 0xfc2757d1u : 0xa2f9836eu;
+    const tdm_u32 p2 = two ? 0xf534ddc0u : 0x4e441529u, p3 = two ? 0xdb629599u : 0xfc2757d1u;
+    const tdm_u32 p4 = two ? 0x3c439041u : 0xf534ddc0u;
+    const tdm_u32 q0 = four ? 0xf534ddc0u : one ? p1 : p0, q1 = four ? 0xdb629599u : one ? p2 : p1;
+    const tdm_u32 q2 = four ? 0x3c439041u : one ? p3 : p2, q3 = four ? 0xfe5163abu : one ? p4 : p3;
+    const tdm_u32 w0 = (q0 << shift) | ((q1 >> 1) >> up), w1 = (q1 << shift) | ((q2 >> 1) >> up);
+    const tdm_u32 w2 = (q2 << shift) | ((q3 >> 1) >> up);
+    const tdm_u32 middle = m * w1, low = middle + tdm_upper_product(m, w2);
+    const tdm_u32 high = m * w0 + tdm_upper_product(m, w1) + (low < middle ? 1u : 0u) + (low >> 31);
+    const tdm_u32 n = (high + 0x20000000u) >> 30;
+    const tdm_i32 top = (tdm_i32)(high - (n << 30));
+    const float coarse = tdm_as_f32(tdm_as_i32((float)top) & -0x1000); /* 12 bits: the first product is exact */
+    const float fine = (float)(top - (tdm_i32)coarse) + (float)(tdm_i32)low * 2.32830644e-10f;
+    const float first = coarse * 1.46292223e-9f, rest = coarse * -4.14853444e-15f + fine * 1.46291812e-9f;
+    tdm_turned r;
+    r.angle = (first + rest) + (a - a); /* NaN of Inf */
+    r.lost = (first - r.angle) + rest;
+    r.n = (tdm_i32)n;
+    return r;
+}
+
+INLINE tdm_turned tdm_turn(float a)
+{
+    tdm_turned r = tdm_turn_near(a);
+    if (a > TDM_NEAR) r = tdm_turn_far(a);
+    return r;
+}
+
+/* sin and cos of an angle within half a quarter, and what they lost */
+typedef struct tdm_wave {
+    float sine, sine_lost, cosine, cosine_lost;
+} tdm_wave;
+
+INLINE tdm_wave tdm_wave_of(tdm_turned r)
+{
+    const float u = r.angle * r.angle, half_square = 0.5f * u, near = 1.0f - half_square;
+    const float s = (-1.9515201e-4f * u + 8.3321603e-3f) * u - 1.66666552e-1f;
+    const float c = (2.44330622e-5f * u - 1.38873153e-3f) * u + 4.16666456e-2f;
+    const float beyond = r.lost + (r.angle * u) * s;
+    const float below = (((1.0f - near) - half_square) - r.angle * r.lost) + (u * u) * c;
+    tdm_wave w;
+    w.sine = r.angle + beyond;
+    w.sine_lost = (r.angle - w.sine) + beyond;
+    w.cosine = near + below;
+    w.cosine_lost = (near - w.cosine) + below;
+    return w;
+}
+
+INLINE tdm_u32 tdm_sign_f32(float x) { return (tdm_u32)tdm_as_i32(x) & 0x80000000u; }
+
+/* sin, or that of the next quarter, which is cos, with another sign if `sign` is not 0; within 1 ulp */
+INLINE float tdm_sine_of(tdm_turned r, tdm_u32 quarter, tdm_u32 sign)
+{
+    const tdm_wave w = tdm_wave_of(r);
+    const tdm_u32 n = (tdm_u32)r.n + quarter, bits = (tdm_u32)tdm_as_i32((n & 1u) ? w.cosine : w.sine);
+    return tdm_as_f32((tdm_i32)(bits ^ ((n & 2u) << 30) ^ sign));
+}
+
+/* sin / cos, or in every second quarter -cos / sin, with what these lost; within 1.8 ulp */
+INLINE float tdm_tangent_of(tdm_turned r, tdm_u32 sign)
+{
+    const tdm_wave w = tdm_wave_of(r);
+    const tdm_u32 n = (tdm_u32)r.n;
+    const tdm_i32 odd = (n & 1u) != 0;
+    const float over = odd ? w.cosine : w.sine, under = odd ? w.sine : w.cosine, q = over / under;
+    const float over_lost = odd ? w.cosine_lost : w.sine_lost, under_lost = odd ? w.sine_lost : w.cosine_lost;
+    const float y = q + (over_lost - q * under_lost) * tdm_inverse_guess(under);
+    return tdm_as_f32((tdm_i32)((tdm_u32)tdm_as_i32(y) ^ (n << 31) ^ sign));
+}
+
+/* of |x| up to TDM_NEAR, and the same bits of any x */
+INLINE float tdm_near_sin_f32(float x) { return tdm_sine_of(tdm_turn_near(tdm_abs_f32(x)), 0u, tdm_sign_f32(x)); }
+INLINE float tdm_near_cos_f32(float x) { return tdm_sine_of(tdm_turn_near(tdm_abs_f32(x)), 1u, 0u); }
+INLINE float tdm_near_tan_f32(float x) { return tdm_tangent_of(tdm_turn_near(tdm_abs_f32(x)), tdm_sign_f32(x)); }
+INLINE float tdm_fn_sin_f32(float x) { return tdm_sine_of(tdm_turn(tdm_abs_f32(x)), 0u, tdm_sign_f32(x)); }
+INLINE float tdm_fn_cos_f32(float x) { return tdm_sine_of(tdm_turn(tdm_abs_f32(x)), 1u, 0u); }
+INLINE float tdm_fn_tan_f32(float x) { return tdm_tangent_of(tdm_turn(tdm_abs_f32(x)), tdm_sign_f32(x)); }
 
 #endif

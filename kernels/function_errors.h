@@ -29,9 +29,9 @@
     X(LOG1P, log1p, 1, 1, 4, 0)                                                                    \
     X(LOGADDEXP, logaddexp, 3, 4, 8, 2)                                                            \
     X(POW, pow, 1, 16, 17, 0)                                                                      \
-    X(SIN, sin, 1, 4, 5, 1)                                                                        \
-    X(COS, cos, 1, 4, 5, 1)                                                                        \
-    X(TAN, tan, 4, 5, 6, 1)                                                                        \
+    X(SIN, sin, 1, 1, 5, 1)                                                                        \
+    X(COS, cos, 1, 1, 5, 1)                                                                        \
+    X(TAN, tan, 2, 4, 6, 1)                                                                        \
     X(ASIN, asin, 1.3, 4, 5, 0)                                                                    \
     X(ACOS, acos, 1, 4, 5, 0)                                                                      \
     X(ATAN, atan, 1.4, 4, 6, 0)                                                                    \

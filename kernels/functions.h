@@ -119,9 +119,6 @@ TDM_COMPARISONS(f32, float)
     INLINE V tdm_fn_hypot_##type(V a, V b) { return LIBRARY(hypot)(a, b); }                        \
     INLINE V tdm_fn_log_##type(V a) { return tdm_log_##type(a); }                                  \
     INLINE V tdm_fn_pow_##type(V a, V b) { return LIBRARY(pow)(a, b); }                            \
-    INLINE V tdm_fn_sin_##type(V a) { return LIBRARY(sin)(a); }                                    \
-    INLINE V tdm_fn_cos_##type(V a) { return LIBRARY(cos)(a); }                                    \
-    INLINE V tdm_fn_tan_##type(V a) { return LIBRARY(tan)(a); }                                    \
     INLINE V tdm_fn_atan2_##type(V a, V b) { return LIBRARY(atan2)(a, b); }                        \
     INLINE V tdm_fn_tanh_##type(V a) { return tdm_act_##type##_TANH(a); }                          \
     INLINE V tdm_fn_floor_##type(V a) { return LIBRARY(floor)(a); }                                \
@@ -207,6 +204,9 @@ TDM_OF_LIBRARY_F64(cosh)
 TDM_OF_LIBRARY_F64(asinh)
 TDM_OF_LIBRARY_F64(acosh)
 TDM_OF_LIBRARY_F64(atanh)
+TDM_OF_LIBRARY_F64(sin)
+TDM_OF_LIBRARY_F64(cos)
+TDM_OF_LIBRARY_F64(tan)
 TDM_OF_LIBRARY_F64(asin)
 TDM_OF_LIBRARY_F64(acos)
 TDM_OF_LIBRARY_F64(atan)

@@ -215,6 +215,72 @@ Test(functions, nextafter) {
     }
 }
 
+/* ---- angles ---- */
+
+static long double cosine(long double x) { return cosl(x); }
+static long double sine(long double x) { return sinl(x); }
+static long double tangent(long double x) { return tanl(x); }
+
+/* f32 of any size, next to quarters of a turn and to the largest ones; and an angle has the same bits whether far ones
+ * are next to it or not. */
+Test(functions, angles) {
+    static const struct {
+        const char *name;
+        tdm_status (*function)(tdm_queue *, const tdm_tensor *, tdm_tensor *);
+        long double (*value)(long double);
+        double ulp;
+    } cases[] = {
+        {"sin", tdm_sin, sine, 1}, {"cos", tdm_cos, cosine, 1}, {"tan", tdm_tan, tangent, 4}};
+    enum { FAR = 7 }; /* each seventh */
+    double *const near = numbers(N), *const all = numbers(N);
+    double *const want = numbers(N), *const bound = numbers(N);
+    for (int i = 0; i < N; i++) {
+        near[i] = i % 3 ? random_uniform(-3000, 3000)
+                        : (double)random_integer(-1900, 1900) * 1.57079632679489662;
+        near[i] = rounded(TDM_F32, i % 5 == 0 ? ldexp(near[i], -20) : near[i]);
+        all[i] = i % FAR
+                     ? near[i]
+                     : rounded(TDM_F32, ldexp(random_uniform(-2, 2), (int)random_integer(12, 126)));
+    }
+    array *const x = array_1d(TDM_F32, N), *const y = array_1d(TDM_F32, N),
+                 *const z = array_1d(TDM_F32, N);
+    unsigned char *const alone = malloc(y->bytes), *const mixed = malloc(z->bytes);
+    double *const alone_values = numbers(N), *const mixed_values = numbers(N);
+    if (!alone || !mixed) abort();
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        check_case("%s of f32", cases[c].name);
+        array_set(x, near);
+        OK(cases[c].function(queue, &x->t, &y->t));
+        array_set(x, all);
+        OK(cases[c].function(queue, &x->t, &z->t));
+        for (int i = 0; i < N; i++) {
+            want[i] = (double)cases[c].value((long double)all[i]);
+            bound[i] = cases[c].ulp * 2 * half_ulp(TDM_F32, fabs(want[i]));
+        }
+        ARRAY_CHECK(z, want, bound);
+        array_download(y, alone);
+        array_decode(y, alone, alone_values);
+        array_download(z, mixed);
+        array_decode(z, mixed, mixed_values);
+        for (int i = 0; i < N; i++)
+            CHECK(i % FAR == 0 || alone_values[i] == mixed_values[i],
+                  "of %.9g: %.9g, next to far angles %.9g", near[i], alone_values[i],
+                  mixed_values[i]);
+    }
+    const double ends[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0},
+                 of_ends[] = {NAN, NAN, NAN, 0.0, -0.0};
+    array *const e = array_1d(TDM_F32, 5), *const of_e = array_1d(TDM_F32, 5);
+    array_set(e, ends);
+    check_case("of special values");
+    if (OK(tdm_sin(queue, &e->t, &of_e->t)) && ARRAY_CHECK(of_e, of_ends, NULL))
+        check_signs(of_e, of_ends);
+    if (OK(tdm_tan(queue, &e->t, &of_e->t)) && ARRAY_CHECK(of_e, of_ends, NULL))
+        check_signs(of_e, of_ends);
+    free(mixed);
+    free(alone);
+    array_free_all();
+}
+
 /* ---- three ---- */
 
 Test(functions, of_three_operands) {

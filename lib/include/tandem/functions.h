@@ -9,10 +9,10 @@
  * is read. An empty y is a no-op that succeeds. All of this holds of tdm_add, tdm_sub and tdm_mul of ops.h, too.
  *
  * Errors in f32, in units in the last place of the result, on every device: exp at most 1, exp2 0.8, log 0.85, log2
- * 0.9, log10 0.85, tanh 6.2, sigmoid 1 with FMA and 1.7 without, silu 1.5 and 2.1; gelu as in ops.h; where divisions
- * and roots are rounded once asinh 0.9, acosh 1.2 and atanh 1.1. floor_divide is exact below 2^24, and within 2 beyond.
- * What is the device's library's is in docs/accuracy.md with the largest errors that were found.
- * f16 and bf16 round the result in f32.
+ * 0.9, log10 0.85, sin and cos of any number 1, tanh 6.2, sigmoid 1 with FMA and 1.7 without, silu 1.5 and 2.1; gelu as
+ * in ops.h; where divisions and roots are rounded once tan 2, asinh 0.9, acosh 1.2 and atanh 1.1. floor_divide is exact
+ * below 2^24, and within 2 beyond. What is the device's library's is in docs/accuracy.md with the largest errors that
+ * were found. f16 and bf16 round the result in f32.
  *
  * The first call for certain dtypes and kinds of strides makes a kernel, which OpenCL and CUDA devices compile, or
  * take from disk; later ones start it as any operation, in every queue. The kernels are the device's.
