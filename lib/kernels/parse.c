@@ -20,8 +20,8 @@ bool tdmi_parse_next(tdmi_parser *self) {
     const char sign = *self->now.text;
     if (self->now.kind == TDMI_TOKEN_BAD_NUMBER)
         return TDMI_PARSE_FAIL(self, strchr("fFlLuU", self->now.text[self->now.length])
-                                         ? "this is no number, as numbers have no suffix"
-                                         : "this is no number");
+                                         ? "this is not a number, as numbers have no suffix"
+                                         : "this is not a number");
     if (self->now.kind != TDMI_TOKEN_BAD_SIGN) return true;
     if (sign > ' ' && sign < 0x7f) return TDMI_PARSE_FAIL(self, "'%c' means nothing here", sign);
     return TDMI_PARSE_FAIL(self, "a character that means nothing here");
@@ -45,8 +45,7 @@ bool tdmi_parse_expect(tdmi_parser *self, const char *sign) {
     if (is_sign(self, sign)) return tdmi_parse_next(self);
     const char *seen = self->now.text;
     const bool updates = *sign == '=' && *seen && strchr("+-*/", *seen) && seen[1] == '=';
-    return TDMI_PARSE_FAIL(self, "'%s' should stand here, not %s%s", sign,
-                           tdmi_parse_seen(self, text),
+    return TDMI_PARSE_FAIL(self, "expected '%s' here, not %s%s", sign, tdmi_parse_seen(self, text),
                            updates ? "; for y += x write y = y + x" : "");
 }
 
@@ -56,7 +55,7 @@ static bool read_integer(tdmi_parser *self, tdmi_value *value) {
     const char *text = self->now.text;
     const bool hex = self->now.length > 1 && (text[1] == 'x' || text[1] == 'X');
     uint64_t number = 0, base = hex ? 16 : 10;
-    if (hex && self->now.length == 2) return TDMI_PARSE_FAIL(self, "this is no number");
+    if (hex && self->now.length == 2) return TDMI_PARSE_FAIL(self, "this is not a number");
     for (size_t i = hex ? 2 : 0; i < self->now.length; i++) {
         const char c = text[i];
         const uint64_t digit =
@@ -279,6 +278,11 @@ static bool read_name(tdmi_parser *self, tdmi_value *value) {
     if (is_sign(self, "("))
         return is_function ? read_call(self, name, own == TDMI_OWN_CLAMP ? -1 : number, value)
                            : unknown_name(self, name, true);
+    if (is_function) {
+        self->now = name;
+        return TDMI_PARSE_FAIL(self, "%.*s is a function: its arguments go in parentheses",
+                               (int)name.length, name.text);
+    }
     if (own == TDMI_OWN_CONSTANT) return read_constant(self, number, value);
     if (own == TDMI_OWN_PLACE) return read_place(self, name, number, value);
     if (is_of_rows(self, name)) return read_of_rows(self, name, value);
@@ -309,8 +313,7 @@ static bool read_operand(tdmi_parser *self, tdmi_value *value) {
     if (self->now.kind == TDMI_TOKEN_NUMBER)
         return read_number(self, value) && tdmi_parse_next(self);
     if (!is_sign(self, "("))
-        return TDMI_PARSE_FAIL(self, "a value should stand here, not %s%s",
-                               tdmi_parse_seen(self, text),
+        return TDMI_PARSE_FAIL(self, "expected a value here, not %s%s", tdmi_parse_seen(self, text),
                                is_sign(self, "*") ? "; for x ** y write pow(x, y)" : "");
     return tdmi_parse_next(self) && tdmi_parse_value(self, value) && tdmi_parse_expect(self, ")");
 }

@@ -76,7 +76,7 @@ static bool read_statements(tdmi_parser *self, const char *text) {
         if (self->now.kind == TDMI_TOKEN_BREAK && !tdmi_parse_next(self)) return false;
     }
     if (self->reading.to->output_count == 0)
-        return TDMI_PARSE_FAIL(self, "no tensor is given a value, as y is by \"y = x\"");
+        return TDMI_PARSE_FAIL(self, "no statement gives a tensor a value, as \"y = x\" does");
     return check_used(self);
 }
 

@@ -80,7 +80,7 @@ const char *tdmi_name_fault(const char *name, bool of_rows) {
     int number;
     const tdmi_token token = {TDMI_TOKEN_NAME, name, name_length(name)};
     if (token.length == 0 || name[token.length])
-        return "is no name: a letter or _, then letters, digits and _";
+        return "is not a name: a letter or _, then letters, digits and _";
     if (token.length > TDMI_MOST_NAME) return "is longer than 63 characters";
     if (tdmi_find_own_name(&token, &number) >= 0) return "is a name of the language's own";
     if (of_rows && token.length == 1 && (*name == 'r' || *name == 'n'))

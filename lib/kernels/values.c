@@ -323,7 +323,7 @@ static bool meet(tdmi_reading *reading, const char *name, const tdmi_value *oper
     if (!(wanted >> met & 1) && wanted == CLASS_FLOAT) met = arithmetic;
     if (!(wanted >> met & 1) && met == BOOL && (wanted >> I32 & 1)) met = I32;
     if (!(wanted >> met & 1))
-        return tdmi_reading_fail(reading, true, "%s takes no %s%s", name, types[met].name,
+        return tdmi_reading_fail(reading, true, "%s does not take %s%s", name, types[met].name,
                                  strcmp(name, "^") == 0 ? "; a power is pow(x, y)" : "");
     *type = met;
     return true;

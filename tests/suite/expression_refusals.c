@@ -13,10 +13,10 @@ TestSuite(expression_refusals, .init = device_open, .fini = device_close);
 static const struct {
     const char *text, *words;
 } texts[] = {
-    {"", "line 1, column 1|no tensor is given a value"},
-    {"y = x +", "line 1, column 8|a value should stand here"},
+    {"", "line 1, column 1|no statement gives a tensor a value"},
+    {"y = x +", "line 1, column 8|expected a value here"},
     {"y = x + * b", "line 1, column 9|not '*'"},
-    {"y = (x + b", "line 1, column 11|')' should stand here|the end of the text"},
+    {"y = (x + b", "line 1, column 11|expected ')' here|the end of the text"},
     {"y = x) + b", "line 1, column 6|the statement should end here"},
     {"\n\n  y = x $ b", "line 3, column 9|'$' means nothing"},
     {"y = \xc3\xa9", "line 1, column 5|means nothing"},
@@ -24,30 +24,32 @@ static const struct {
     {"y = gleu(x)", "column 5|no function \"gleu\"|did you mean \"gelu\""},
     {"y = bb + x", "column 5|no name \"bb\"|did you mean \"b\""},
     {"y = x(2)", "no function \"x\""},
-    {"y = exp", "no name \"exp\""},
+    {"y = exp", "column 5|exp is a function: its arguments go in parentheses"},
+    {"y = x + clamp b", "column 9|clamp is a function"},
+    {"y = f32 x", "column 5|f32 is a function"},
     {"y = exp(x, b)", "exp takes 1 argument, not 2"},
     {"y = min(x)", "min takes 2 arguments, not 1"},
     {"y = clamp(x, 1)", "clamp takes 3 arguments, not 2"},
     {"y = f16(x)", "no function \"f16\""},
-    {"x", "'=' should stand here"},
+    {"x", "expected '=' here"},
     {"3 = x", "begins with the name that it gives a value, not with '3'"},
     {"exp = x; y = exp", "exp is a name of the language's own"},
     {"s = x; y = x", "s is a scalar"},
     {"y = x; y = b", "column 8|y has a value already"},
-    {"y = 12three", "this is no number"},
-    {"y = x * 1e-5f", "column 9|this is no number, as numbers have no suffix"},
-    {"y = x ** 2", "a value should stand here, not '*'; for x ** y write pow(x, y)"},
-    {"y += x", "'=' should stand here, not '+'; for y += x write y = y + x"},
+    {"y = 12three", "this is not a number"},
+    {"y = x * 1e-5f", "column 9|this is not a number, as numbers have no suffix"},
+    {"y = x ** 2", "expected a value here, not '*'; for x ** y write pow(x, y)"},
+    {"y += x", "expected '=' here, not '+'; for y += x write y = y + x"},
     {"y = sum(x)", "no function \"sum\"|tdm_kernel_rows"},
     {"y = softplus(x)", "no function \"softplus\": write max(x, 0) + log1p(exp(-abs(x)))"},
-    {"y = 0x", "this is no number"},
-    {"y = 1.2.3", "this is no number"},
+    {"y = 0x", "this is not a number"},
+    {"y = 1.2.3", "this is not a number"},
     {"y = 1e999 * x", "too large for f64"},
     {"y = 9223372036854775808", "the number is too large"},
     {"y = x + b", "the parameter s is not used"},
-    {"y = x ? b", "':' should stand here"},
+    {"y = x ? b", "expected ':' here"},
     {"y = x y", "the statement should end here, not go on with 'y'"},
-    {"t = x + b * s", "no tensor is given a value"},
+    {"t = x + b * s", "no statement gives a tensor a value"},
 };
 
 static tdm_status make(const char *text, int dtype, tdm_kernel **kernel) {
@@ -70,16 +72,17 @@ Test(expression_refusals, types) {
     static const char text[] = "y = (x & 1) + b * s";
     tdm_kernel *kernel;
     check_case("%s", text);
-    REFUSED(make(text, TDM_F32, &kernel), TDM_ERROR_COMPILE, "column 8|& takes no f32");
+    REFUSED(make(text, TDM_F32, &kernel), TDM_ERROR_COMPILE, "column 8|& does not take f32");
     REFUSED(make("y = x ^ 2.0", TDM_F32, &kernel), TDM_ERROR_COMPILE,
-            "^ takes no f32; a power is pow(x, y)");
-    REFUSED(make("y = x / b << 1 ^ s", TDM_F32, &kernel), TDM_ERROR_COMPILE, "<< takes no f32");
+            "^ does not take f32; a power is pow(x, y)");
+    REFUSED(make("y = x / b << 1 ^ s", TDM_F32, &kernel), TDM_ERROR_COMPILE,
+            "<< does not take f32");
     if (!OK(make(text, TDM_ANY_DTYPE, &kernel))) return;
     array *x = array_1d(TDM_F32, 8), *b = array_1d(TDM_F32, 8), *y = array_1d(TDM_F32, 8);
     tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &x->t), TDM_WITH_TENSOR("b", &b->t),
                                 TDM_WITH_NUMBER("s", 1), TDM_WITH_TENSOR("y", &y->t)};
     REFUSED(tdm_kernel_run(queue, kernel, arguments, 4), TDM_ERROR_COMPILE,
-            "tdm_kernel_run: line 1, column 8|& takes no f32");
+            "tdm_kernel_run: line 1, column 8|& does not take f32");
     tdm_kernel_release(kernel);
     REFUSED(make("y = x + b + (u64(s) - i64(s))", TDM_F32, &kernel), TDM_ERROR_COMPILE,
             "column 21|u64 and i64 have no common type");
@@ -134,7 +137,8 @@ Test(expression_refusals, parameters) {
     REFUSED_PARAMETERS(TDM_ERROR_INVALID_ARGUMENT, "name of parameters[1] is NULL", good[0],
                        TDM_TENSOR(NULL));
     REFUSED_PARAMETERS(TDM_ERROR_INVALID_ARGUMENT, "both named x", good[0], good[0]);
-    REFUSED_PARAMETERS(TDM_ERROR_INVALID_ARGUMENT, "\"2x\" is no name", good[1], TDM_TENSOR("2x"));
+    REFUSED_PARAMETERS(TDM_ERROR_INVALID_ARGUMENT, "\"2x\" is not a name", good[1],
+                       TDM_TENSOR("2x"));
     REFUSED_PARAMETERS(TDM_ERROR_INVALID_ARGUMENT, "\"exp\" is a name of the language's own",
                        good[1], TDM_TENSOR("exp"));
     REFUSED_PARAMETERS(TDM_ERROR_INVALID_DTYPE, "dtype of x is 99", good[1],

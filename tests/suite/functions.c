@@ -362,7 +362,7 @@ Test(functions, rules) {
     REFUSED(tdm_div(queue, &y->t, &odd->t, &y->t), TDM_ERROR_INVALID_SHAPE,
             "tdm_div: the shape of b is [4]|broadcast to that of y, [7, 30]");
     REFUSED(tdm_bitwise_and(queue, &y->t, &x->t, &y->t), TDM_ERROR_COMPILE,
-            "tdm_bitwise_and|& takes no f32");
+            "tdm_bitwise_and|& does not take f32");
     REFUSED(tdm_clamp(queue, &y->t, (double)NAN, 1, &y->t), TDM_ERROR_INVALID_ARGUMENT,
             "tdm_clamp: low is NaN");
     tdm_tensor view = y->t;

@@ -17,10 +17,10 @@ static const struct {
     tdm_row_kernel texts;
     const char *words;
 } texts[] = {
-    {TEXTS("", TDM_SUM, "r * s", NULL), "map, line 1, column 1|a value should stand here"},
+    {TEXTS("", TDM_SUM, "r * s", NULL), "map, line 1, column 1|expected a value here"},
     {TEXTS("x * z", TDM_SUM, "r * s", NULL), "map, line 1, column 5|no name \"z\""},
     {TEXTS("x +\n s $", TDM_SUM, NULL, NULL), "map, line 2, column 4|'$' means nothing"},
-    {TEXTS("x * s", TDM_SUM, "r +", NULL), "finish, line 1, column 4|a value should stand here"},
+    {TEXTS("x * s", TDM_SUM, "r +", NULL), "finish, line 1, column 4|expected a value here"},
     {TEXTS("x * s", TDM_SUM, "r + x", NULL), "finish, line 1, column 5|x is a tensor"},
     {TEXTS("x * s", TDM_SUM, "r\n+ index", NULL), "finish, line 2, column 1|should end here"},
     {TEXTS("x * s", TDM_SUM, "row + r", NULL), "finish, line 1, column 1|row is of an element"},
@@ -28,13 +28,13 @@ static const struct {
     {TEXTS("x * s", TDM_SUM, "t = r; y = t", NULL), "finish, line 1, column 8|y is a parameter"},
     {TEXTS("y = x * s", TDM_SUM, NULL, NULL), "map, line 1, column 1|y is a parameter"},
     {TEXTS("n = 3; x * s", TDM_SUM, NULL, NULL), "map, line 1, column 1|n has a value already"},
-    {TEXTS("t = x", TDM_SUM, "s", NULL), "map, line 1, column 6|a value should stand here"},
+    {TEXTS("t = x", TDM_SUM, "s", NULL), "map, line 1, column 6|expected a value here"},
     {TEXTS("x; s", TDM_SUM, NULL, NULL), "map, line 1, column 4|not go on with 's'"},
     {TEXTS("s", TDM_SUM, NULL, NULL), "map, line 1|map reads no tensor"},
     {TEXTS("x", TDM_SUM, NULL, NULL), "tdm_kernel_rows: the parameter s is not used"},
     {TEXTS("x * s * y", TDM_SUM, NULL, NULL), "the texts name each tensor"},
     {TEXTS("x * s", TDM_SUM, NULL, "x - z"), "apply, line 1, column 5|no name \"z\""},
-    {TEXTS("x * s", TDM_SUM, NULL, "x * (r"), "apply, line 1, column 7|')' should stand here"},
+    {TEXTS("x * s", TDM_SUM, NULL, "x * (r"), "apply, line 1, column 7|expected ')' here"},
     {TEXTS("t = x * s; t", TDM_SUM, "t", NULL), "finish, line 1, column 1|no name \"t\""},
 };
 
@@ -112,13 +112,14 @@ Test(row_kernel_refusals, types) {
     const tdm_row_kernel of = TDM_ROW_KERNEL(.map = "x", .finish = "(r & 1) * s");
     tdm_kernel *kernel;
     check_case("r & 1");
-    REFUSED(make(&of, TDM_F32, &kernel), TDM_ERROR_COMPILE, "finish, line 1, column 4|& takes no");
+    REFUSED(make(&of, TDM_F32, &kernel), TDM_ERROR_COMPILE,
+            "finish, line 1, column 4|& does not take");
     if (!OK(make(&of, TDM_ANY_DTYPE, &kernel))) return;
     array *x = array_2d(TDM_F32, 2, 3, 3), *y = array_1d(TDM_F32, 2);
     const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &x->t), TDM_WITH_NUMBER("s", 1),
                                       TDM_WITH_TENSOR("y", &y->t)};
     REFUSED(tdm_kernel_run(queue, kernel, arguments, 3), TDM_ERROR_COMPILE,
-            "tdm_kernel_run: finish, line 1, column 4|& takes no f32");
+            "tdm_kernel_run: finish, line 1, column 4|& does not take f32");
     tdm_kernel_release(kernel);
     array_free_all();
 }
