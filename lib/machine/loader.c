@@ -17,10 +17,11 @@
 
 static tdmi_mutex lock = TDMI_MUTEX_INIT;
 
-/* Adds a reason to the list of reasons, as far as there is room. */
+/* Adds a reason to the list of reasons, "; " between them, as far as there is room. */
 static void add_reason(tdmi_library *library, const char *reason, const char *detail) {
     size_t length = strlen(library->found), room = sizeof library->found - length;
-    int written = snprintf(library->found + length, room, "%s%s; ", reason, detail);
+    int written = snprintf(library->found + length, room, "%s%s%s", length > 0 ? "; " : "", reason,
+                           detail);
     if (written < 0 || (size_t)written >= room) memcpy(library->found + length, "", 1);
 }
 
@@ -127,7 +128,7 @@ tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, 
     if (status == TDM_OK) return TDM_OK;
     if (tdmi_loader_refusal())
         return tdmi_fail(status, "%s is not opened: %s", library->title, library->found);
-    return tdmi_fail(status, "%s was not found: %s%s", library->title, library->found,
+    return tdmi_fail(status, "%s was not found: %s; %s", library->title, library->found,
                      library->advice);
 }
 

@@ -139,6 +139,8 @@ Test(program, doctor) {
         const char *subject = json_string_value(json_object_get(item, "subject"));
         const char *detail = json_string_value(json_object_get(item, "detail"));
         const char *file = detail ? strrchr(detail, '/') : NULL;
+        const size_t length = detail ? strlen(detail) : 0; /* reasons stand between separators */
+        CHECK(length < 2 || strcmp(detail + length - 2, "; ") != 0, "%s: '%s'", subject, detail);
         if (!json_is_true(json_object_get(item, "ok")) || strncmp(subject, "lib", 3) != 0) continue;
         CHECK(file && strncmp(subject, file + 1, strlen(file + 1)) == 0, "%s: %s", subject, detail);
         libraries++;
