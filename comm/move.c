@@ -159,10 +159,10 @@ tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
                                  tdm_dtype_name(y->dtype), tdm_dtype_name(x->dtype));
     if (status == TDM_OK) status = tdmi_comm_check_same_shape(comm->function, "x", x, "y", y);
     if (status == TDM_OK && x->shape[0] % comm->ranks != 0)
-        status =
-            tdmi_comm_error(TDM_ERROR_INVALID_SHAPE,
-                            "%s: the first extent of x is %lld, which is no multiple of %d ranks",
-                            comm->function, (long long)x->shape[0], comm->ranks);
+        status = tdmi_comm_error(
+            TDM_ERROR_INVALID_SHAPE,
+            "%s: the first extent of x is %lld, which is not a multiple of %d ranks",
+            comm->function, (long long)x->shape[0], comm->ranks);
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_to_all(comm, queue, x, y);
     tdmi_comm_side from = tdmi_comm_moved_side(comm), into = from;

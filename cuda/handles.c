@@ -14,7 +14,7 @@ static tdm_status check_byte(const tdmi_bdevice *device, uintptr_t address) {
     unsigned type = 0;
     int managed = 0, ordinal = -1;
     if (!query(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address, &type))
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "memory: %p is no memory that CUDA knows",
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "memory: %p is not memory that CUDA knows",
                          (void *)address);
     (void)query(CU_POINTER_ATTRIBUTE_IS_MANAGED, address, &managed);
     if (managed) return TDM_OK;

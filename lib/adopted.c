@@ -39,7 +39,7 @@ static tdm_status check_address(const void *address, size_t size) {
                          address);
     if ((uintptr_t)address % ALIGNMENT != 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "memory begins at %p, which is no multiple of %d: begin further ahead, "
+                         "memory begins at %p, which is not a multiple of %d: begin further ahead, "
                          "and let tensors have an offset",
                          address, ALIGNMENT);
     return TDM_OK;

@@ -13,7 +13,7 @@ static tdm_status begin(tdmi_bdevice *device, size_t index) {
 }
 
 static tdm_status no_such_context(cl_int code) {
-    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "context is no cl_context: %s (%d)",
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "context is not a cl_context: %s (%d)",
                      tdmi_cl_error_name(code), code);
 }
 

@@ -10,7 +10,7 @@ enum { ALIGNMENT = 16 }; /* of what kernels read in vectors */
 static tdm_status ask(cl_mem mem, cl_mem_info what, size_t size, void *answer) {
     cl_int code = tdmi_cl.clGetMemObjectInfo(mem, what, size, answer, NULL);
     if (code == CL_SUCCESS) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "memory is no cl_mem: %s (%d)",
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "memory is not a cl_mem: %s (%d)",
                      tdmi_cl_error_name(code), code);
 }
 
@@ -21,8 +21,8 @@ static tdm_status check_address(cl_mem mem, cl_mem_flags flags, void **address) 
     TDMI_TRY(ask(mem, CL_MEM_HOST_PTR, sizeof *address, address));
     if ((uintptr_t)*address % ALIGNMENT == 0) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                     "memory begins at the host's address %p, which is no multiple of %d", *address,
-                     ALIGNMENT);
+                     "memory begins at the host's address %p, which is not a multiple of %d",
+                     *address, ALIGNMENT);
 }
 
 static tdm_status check_memory(const tdmi_bdevice *device, cl_mem mem, size_t size) {
@@ -74,7 +74,7 @@ void *tdmi_cl_queue_handle(const tdmi_bqueue *queue) { return queue->queue; }
 /* ---- queues ---- */
 
 static tdm_status no_such_queue(cl_int code) {
-    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "queue is no cl_command_queue: %s (%d)",
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "queue is not a cl_command_queue: %s (%d)",
                      tdmi_cl_error_name(code), code);
 }
 
@@ -119,7 +119,7 @@ tdm_status tdmi_cl_queue_wait_handle(tdmi_bqueue *queue, void *event) {
     cl_context context = NULL;
     cl_int code = tdmi_cl.clGetEventInfo(awaited, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
     if (code != CL_SUCCESS)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "event is no cl_event: %s (%d)",
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "event is not a cl_event: %s (%d)",
                          tdmi_cl_error_name(code), code);
     if (context != queue->device->context)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,

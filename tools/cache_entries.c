@@ -27,7 +27,7 @@ const command_spec cache_list_spec = {
     .description =
         "Lists every entry that is kept, the oldest first: size, age, what it is, device "
         "and driver; CUDA's kernels name their architecture and compiler instead, as they run with "
-        "every driver. Those that are no kernels have what 'tdm tune' measured. With --json also "
+        "every driver. Those that are not kernels have what 'tdm tune' measured. With --json also "
         "the "
         "file and the compiler's options.",
     .options = show_options,

@@ -42,7 +42,7 @@ const command_spec doctor_spec = {
         "it "
         "and what to do. How long a launch takes and how fast copies are is shown, and said to be "
         "slow "
-        "where it is far from what any device should do, which is no failure.\n\n"
+        "where it is far from what any device should do, which is not a failure.\n\n"
         "[ok] works, [--] is not installed, [!!] is installed and does not work, or is refused.",
     .options = options,
     .exit_status = "0 all that is installed works, 1 something does not, a driver without a device "

@@ -90,7 +90,7 @@ static bool find_dtype(const char *word, size_t length, tdm_dtype *dtype) {
 }
 
 static int refuse(const char *value, const char *part, size_t length, const char *what) {
-    fprintf(stderr, "tdm kernel check: %s: '%.*s' is no %s\n", value, (int)length, part, what);
+    fprintf(stderr, "tdm kernel check: %s: '%.*s' is not %s\n", value, (int)length, part, what);
     return EXIT_USAGE;
 }
 
@@ -101,13 +101,13 @@ static int take_tensor(kernel_request *r, const char *value, const char *rest) {
     if (*rest == '\0') return EXIT_OK;
     const size_t length = strcspn(rest + 1, ":");
     if (length > 0 && !find_dtype(rest + 1, length, &dtype))
-        return refuse(value, rest + 1, length, "dtype");
+        return refuse(value, rest + 1, length, "a dtype");
     if (length > 0) r->parameters[place].dtype = (int)dtype;
     rest += 1 + length;
     if (*rest == '\0') return EXIT_OK;
     const char *end = rest + strlen(rest);
     if (rest + 1 == end || !kernel_read_shape(rest + 1, end, &r->shapes[place]))
-        return refuse(value, rest + 1, strlen(rest + 1), "shape");
+        return refuse(value, rest + 1, strlen(rest + 1), "a shape");
     return EXIT_OK;
 }
 
@@ -119,7 +119,7 @@ static int take_value(kernel_request *r, const char *value, const char *rest, bo
     const bool fits =
         *number >= -0x1p53 && *number <= 0x1p53 && *number == (double)(int64_t)*number;
     if (end == rest + 1 || *end != '\0' || (is_integer && !fits))
-        return refuse(value, rest + 1, strlen(rest + 1), is_integer ? "integer" : "number");
+        return refuse(value, rest + 1, strlen(rest + 1), is_integer ? "an integer" : "a number");
     return EXIT_OK;
 }
 
@@ -158,7 +158,7 @@ static int take(void *context, int id, char *value) {
     if (id == OPTION_RUN) {
         r->runs = true;
         const bool good = *value && kernel_read_shape(value, value + strlen(value), &r->shape);
-        return good ? EXIT_OK : refuse("--run", value, strlen(value), "shape");
+        return good ? EXIT_OK : refuse("--run", value, strlen(value), "a shape");
     }
     if (id != OPTION_ENTRY) return take_parameter(r, kinds[id], value);
     r->entry = value;

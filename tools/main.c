@@ -45,7 +45,7 @@ static const option_spec variables[] = {
     {"TANDEM_CPU_DEVICES", 0, "NUMBER", "how many cpu devices to list", NULL, false, false},
     {"TANDEM_CPU_THREADS", 0, "NUMBER", "threads of the cpu backend", NULL, false, false},
     {"TANDEM_CPU_COMPILER", 0, "FILE",
-     "the C compiler of kernels of a program's own on cpu, as an absolute path, or none", NULL,
+     "the C compiler of expressions and user kernels on cpu, as an absolute path, or none", NULL,
      false, false},
     {"TANDEM_BLAS", 0, "NAME", BLAS_NAMES "or builtin: computes matrix products wherever it can",
      NULL, false, false},

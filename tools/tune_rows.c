@@ -69,7 +69,8 @@ static const char *parse_row_line(const char *line, row_item *item) {
     char dtype[8], end;
     const int words = sscanf(line, " %7s %31s %lldx%lld %c", dtype, item->operation, &item->rows,
                              &item->cols, &end);
-    if (words != 4) return "it is no dtype, operation and size, as in 'f32 layer_norm 4096x1024'";
+    if (words != 4)
+        return "it is not a dtype, operation and size, as in 'f32 layer_norm 4096x1024'";
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
         if (strcmp(dtype, tdm_dtype_name((tdm_dtype)d)) == 0) {
             item->dtype = (tdm_dtype)d;

@@ -136,7 +136,7 @@ static size_t parse_word(const char *name, const char *text, const char *word,
                                    words[i]);
     const bool whole = word == text;
     REFUSE("%s is \"%s\"%s%s%s%s (allowed: %s%s)", name, text, whole ? "" : ": \"",
-           whole ? ", which is not allowed" : word, whole ? "" : "\" is no provider",
+           whole ? ", which is not allowed" : word, whole ? "" : "\" is not a provider",
            tdmi_guess((char[TDMI_GUESS]){0}, word, words, count), whole ? "" : "a list of ",
            allowed);
     return count;

@@ -20,8 +20,8 @@ static tdmi_mutex lock = TDMI_MUTEX_INIT;
 /* Adds a reason to the list of reasons, "; " between them, as far as there is room. */
 static void add_reason(tdmi_library *library, const char *reason, const char *detail) {
     size_t length = strlen(library->found), room = sizeof library->found - length;
-    int written = snprintf(library->found + length, room, "%s%s%s", length > 0 ? "; " : "", reason,
-                           detail);
+    int written =
+        snprintf(library->found + length, room, "%s%s%s", length > 0 ? "; " : "", reason, detail);
     if (written < 0 || (size_t)written >= room) memcpy(library->found + length, "", 1);
 }
 

@@ -134,10 +134,10 @@ static tdm_status parse_offsets(const parser *p, size_t index, const json_t *off
 
 static tdm_status parse_entry(const parser *p, size_t index, json_t *value, tdm_file_entry *entry) {
     const char *name = entry->name;
-    if (!json_is_object(value)) return REFUSE(p, name, index, " is no %s", "object");
+    if (!json_is_object(value)) return REFUSE(p, name, index, " is not an %s", "object");
     if (!*name) return REFUSE(p, name, index, " is %s", "an empty name");
     const char *dtype = json_string_value(json_object_get(value, "dtype"));
-    if (!dtype) return REFUSE(p, name, index, ": its dtype is %s", "missing or no string");
+    if (!dtype) return REFUSE(p, name, index, ": its dtype is %s", "missing or not a string");
     if (!parse_dtype(dtype, &entry->dtype))
         return REFUSE(p, name, index,
                       ": its dtype is %.20s, it must be one of" TDM_DTYPE_LIST(SPACE_NAME), dtype);
@@ -147,7 +147,8 @@ static tdm_status parse_entry(const parser *p, size_t index, json_t *value, tdm_
 
 static tdm_status check_metadata(const parser *p, size_t index, json_t *metadata) {
     if (json_is_null(metadata)) return TDM_OK;
-    if (!json_is_object(metadata)) return REFUSE(p, "__metadata__", index, " is no %s", "object");
+    if (!json_is_object(metadata))
+        return REFUSE(p, "__metadata__", index, " is not an %s", "object");
     const char *key;
     json_t *value;
     json_object_foreach(metadata, key, value) {
@@ -254,7 +255,7 @@ tdm_status tdmi_header_size(const char *path, const unsigned char prefix[TDMI_HE
     if (stated > file_size - TDMI_HEADER_PREFIX)
         return tdmi_fail(
             TDM_ERROR_IO,
-            "%s is no safetensors file, or was cut short%s (byte 0: the header is said "
+            "%s is not a safetensors file, or was cut short%s (byte 0: the header is said "
             "to have %llu bytes, but %llu follow)",
             path, other_format(prefix), (unsigned long long)stated,
             (unsigned long long)(file_size - TDMI_HEADER_PREFIX));
@@ -272,7 +273,7 @@ tdm_status tdmi_header_parse(const char *path, const char *text, size_t size, ui
     const parser p = {path, text, size, file_size - TDMI_HEADER_PREFIX - size};
     if (size == 0 || text[0] != '{')
         return tdmi_fail(TDM_ERROR_IO,
-                         "%s is no safetensors file: header, byte %d: does not begin with '{'",
+                         "%s is not a safetensors file: header, byte %d: does not begin with '{'",
                          path, TDMI_HEADER_PREFIX);
     TDMI_TRY(check_depth(&p));
     const char *const nul =

@@ -49,7 +49,7 @@ static tdm_status read_header(tdm_file *file) {
     if (file->size < sizeof prefix)
         return tdmi_fail(
             TDM_ERROR_IO,
-            "%s is no safetensors file: these begin with 8 bytes of header length, this one "
+            "%s is not a safetensors file: these begin with 8 bytes of header length, this one "
             "has %llu bytes in all",
             file->path, (unsigned long long)file->size);
     outcome got = read_bytes(file->file, 0, prefix, sizeof prefix);

@@ -221,8 +221,8 @@ tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low, double h
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_clamp", text[] = "y = clamp(x, low, high)";
     if (isnan(low) || isnan(high))
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NaN, which is no limit", function,
-                         isnan(low) ? "low" : "high");
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NaN, which is not a limit",
+                         function, isnan(low) ? "low" : "high");
     const bool floats = !x || (unsigned)x->dtype >= TDM_DTYPE_COUNT || tdm_dtype_is_float(x->dtype);
     /* the range of the type in which x is compared: beyond it a limit would wrap */
     const uint8_t type = floats ? TDM_TYPE_F32 : tdmi_type_of(x->dtype);

@@ -47,7 +47,7 @@ static tdm_status check_input(tdm_queue *queue, joined *j, size_t number) {
     if (fits) return TDM_OK;
     char x_text[128], y_text[128];
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                     "%s: the shape of %s is %s, which is no part of y %s along dimension %d",
+                     "%s: the shape of %s is %s, which is not a part of y %s along dimension %d",
                      j->function, name, tdmi_shape_text(j->x, x_text),
                      tdmi_shape_text(j->y, y_text), j->dim);
 }

@@ -284,11 +284,11 @@ Test(handles, refused) {
     REFUSED(ADOPT(NULL, 4), invalid, "tdm_cuda_adopt_memory|pointer is NULL");
     REFUSED(ADOPT(memory, 0), invalid, "tdm_cuda_adopt_memory|size is 0");
     REFUSED(ADOPT((char *)memory + 8, 16), invalid, "tdm_cuda_adopt_memory|cuda:0|multiple of 16");
-    REFUSED(ADOPT(memory, SMALL_BYTES + 1), invalid, "tdm_cuda_adopt_memory|no memory that CUDA");
+    REFUSED(ADOPT(memory, SMALL_BYTES + 1), invalid, "tdm_cuda_adopt_memory|not memory that CUDA");
     REFUSED(ADOPT(memory, SIZE_MAX), TDM_ERROR_OUT_OF_RANGE,
             "tdm_cuda_adopt_memory|the end of all addresses");
     _Alignas(16) static char plain[64];
-    REFUSED(ADOPT(plain, 64), invalid, "no memory that CUDA knows");
+    REFUSED(ADOPT(plain, 64), invalid, "not memory that CUDA knows");
     CUDA(cudaHostAlloc(&pinned, 4096, cudaHostAllocPortable));
     REFUSED(ADOPT(pinned, 64), invalid, "host memory");
     CUDA(cudaFreeHost(pinned));

@@ -57,7 +57,7 @@ Test(kernel, check) {
 Test(kernel, refused) {
     gives(CHECK_KERNEL PARAMETERS " --entry other", 1, "is refused|no KERNEL(other)");
     gives(CHECK_KERNEL " --tensor x", 1, "is refused|none of the parameters is an output");
-    gives(CHECK_KERNEL " --tensor x:f31", 2, "'f31' is no dtype");
+    gives(CHECK_KERNEL " --tensor x:f31", 2, "'f31' is not a dtype");
     gives(CHECK_KERNEL PARAMETERS " --dtype i32", 2, "unknown word 'i32'");
     gives(CHECK_KERNEL, 2, "in the order of KERNEL's, such as --tensor x --output y --number s");
     gives(TEST_PROGRAM " kernel check", 2, "wants one FILE");
@@ -97,13 +97,13 @@ Test(kernel, on_oclgrind) {
 #endif
 
 Test(kernel, values_for_a_run) {
-    gives(CHECK_KERNEL PARAMETERS " --run 64x", 2, "--run: '64x' is no shape");
-    gives(CHECK_KERNEL PARAMETERS " --run x64", 2, "is no shape");
-    gives(CHECK_KERNEL " --tensor x:f32: --run 4", 2, "x:f32:: '' is no shape");
-    gives(CHECK_KERNEL " --tensor x::4x-1 --run 4", 2, "'4x-1' is no shape");
-    gives(CHECK_KERNEL " --number s=", 2, "s=: '' is no number");
-    gives(CHECK_KERNEL " --integer n=1.5", 2, "n=1.5: '1.5' is no integer");
-    gives(CHECK_KERNEL " --integer n=1e300", 2, "is no integer");
+    gives(CHECK_KERNEL PARAMETERS " --run 64x", 2, "--run: '64x' is not a shape");
+    gives(CHECK_KERNEL PARAMETERS " --run x64", 2, "is not a shape");
+    gives(CHECK_KERNEL " --tensor x:f32: --run 4", 2, "x:f32:: '' is not a shape");
+    gives(CHECK_KERNEL " --tensor x::4x-1 --run 4", 2, "'4x-1' is not a shape");
+    gives(CHECK_KERNEL " --number s=", 2, "s=: '' is not a number");
+    gives(CHECK_KERNEL " --integer n=1.5", 2, "n=1.5: '1.5' is not an integer");
+    gives(CHECK_KERNEL " --integer n=1e300", 2, "is not an integer");
 }
 
 /* No compiler in PATH, whose relative entries do not count. */

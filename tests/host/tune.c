@@ -271,7 +271,8 @@ Test(tune, rows) {
           r.output);
     gives("chmod 777 $D/cache; " ROWS "--shapes $D/list", 1, "nothing could be kept in the cache");
     gives(TEST_PROGRAM " tune --rows --device cpu", 1, "a row has one lane on cpu:0");
-    gives("echo f32 softmax 1000 >$D/list; " ROWS "--shapes $D/list", 2, "line 1: it is no dtype");
+    gives("echo f32 softmax 1000 >$D/list; " ROWS "--shapes $D/list", 2,
+          "line 1: it is not a dtype");
     gives("echo f31 softmax 1x1000 >$D/list; " ROWS "--shapes $D/list", 2,
           "line 1: it begins with");
     gives("echo f32 softmin 1x1000 >$D/list; " ROWS "--shapes $D/list", 1, "operation is softmin");

@@ -348,7 +348,7 @@ class Tensor {
     /** From a vector with an element for each of the tensor's; std::invalid_argument if not so. */
     template <typename T>
     static Tensor from_host(const Queue &queue, const std::vector<T> &data, Shape shape) {
-        static_assert(!std::is_same_v<T, bool>, "a vector of bool is no array");
+        static_assert(!std::is_same_v<T, bool>, "a vector of bool is not an array");
         if (!shape.has(data.size()))
             throw std::invalid_argument(
                 "tandem::Tensor::from_host: the vector has " + std::to_string(data.size()) +
@@ -357,7 +357,7 @@ class Tensor {
     }
     /** All its elements, row-major; std::invalid_argument when T or their number is another. */
     template <typename T> void write(const Queue &queue, const std::vector<T> &data) {
-        static_assert(!std::is_same_v<T, bool>, "a vector of bool is no array");
+        static_assert(!std::is_same_v<T, bool>, "a vector of bool is not an array");
         if (!tensor_.buffer || tensor_.dtype != dtype_of<T>() ||
             data.size() != static_cast<std::size_t>(count()))
             throw std::invalid_argument(
@@ -369,7 +369,7 @@ class Tensor {
     /** Its elements, row-major, as its dtype is; waits for the queue. std::invalid_argument when T is of another
      * dtype. */
     template <typename T> std::vector<T> to_host(const Queue &queue) const {
-        static_assert(!std::is_same_v<T, bool>, "a vector of bool is no array");
+        static_assert(!std::is_same_v<T, bool>, "a vector of bool is not an array");
         if (tensor_.buffer && tensor_.dtype != dtype_of<T>())
             throw std::invalid_argument(std::string("tandem::Tensor::to_host: the tensor is of ") +
                                         tdm_dtype_name(tensor_.dtype) + ", not of " +
