@@ -3,7 +3,7 @@
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
 # The shared library is the one to link: what it opens at run time stays open, and its symbols have
-# versions. The static one is installed beside it, as tandem::tandem_static.
+# versions. The static one is installed with it, as tandem::tandem_static.
 vcpkg_check_linkage(ONLY_DYNAMIC_LIBRARY)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
