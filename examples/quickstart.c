@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The README's example: y = gelu(a · b + bias) on the default device.
+/* The shortest whole program: y = gelu(a · b + bias) on the default device.
  *
  *     cc -std=c11 quickstart.c $(pkg-config --cflags --libs tandem) -o quickstart */
 #include <stdio.h>
