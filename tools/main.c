@@ -53,9 +53,9 @@ static const option_spec variables[] = {
     {"TANDEM_CACHE_DIR", 0, "FOLDER",
      "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem", NULL, false, false},
     {"TANDEM_LIBRARY_PATH", 0, "LIST",
-     "absolute paths, separated by colons, where vendors' libraries are looked for first", NULL,
+     "absolute paths, separated by colons, of folders to search first for vendors' libraries", NULL,
      false, false},
-    {"TANDEM_NCCL_LIBRARY", 0, "FILE", "NCCL, as an absolute path; else libnccl.so.2 is looked for",
+    {"TANDEM_NCCL_LIBRARY", 0, "FILE", "the file of NCCL, an absolute path; else libnccl.so.2",
      NULL, false, false},
     {"TANDEM_TRACE", 0, "FILE",
      "where a program's matrix products are written, each once, for 'tdm tune --shapes FILE'", NULL,
@@ -68,9 +68,8 @@ static const option_spec variables[] = {
      "for a trace of the run, which Chrome opens; %p in it is the number of the process", NULL,
      false, false},
     {"TANDEM_VERIFY", 0, "SHARE",
-     "of a program's calls, from 0 to 1, that the host computes once more to find a driver or "
-     "library that is "
-     "wrong; :FOLDER for the operands of the first such call",
+     "of a program's calls, from 0 to 1, that the host computes again to find a driver or "
+     "library that is wrong; :FOLDER for the operands of the first such call",
      NULL, false, false},
     {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false, false},
     {0}};
