@@ -13,24 +13,23 @@ enum { LONGEST = 63 };
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 size_t tdmi_edit_distance(const char *a, const char *b) {
-    size_t la = tdmi_length(a, LONGEST), lb = tdmi_length(b, LONGEST);
-    size_t row[LONGEST + 1];
-    for (size_t j = 0; j <= lb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t above = row[j];
-            bool same = lower(a[i - 1]) == lower(b[j - 1]);
-            size_t best = diagonal + (same ? 0 : 1);
-            if (above + 1 < best) best = above + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            row[j] = best;
-            diagonal = above;
+    const size_t la = tdmi_length(a, LONGEST), lb = tdmi_length(b, LONGEST);
+    size_t rows[3][LONGEST + 1];
+    for (size_t i = 0; i <= la; i++) {
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        for (size_t j = 0; j <= lb; j++) {
+            row[j] = i + j;
+            if (i == 0 || j == 0) continue;
+            row[j] = above[j - 1] + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+            if (above[j] + 1 < row[j]) row[j] = above[j] + 1;
+            if (row[j - 1] + 1 < row[j]) row[j] = row[j - 1] + 1;
+            const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                                 lower(a[i - 2]) == lower(b[j - 1]);
+            if (swapped && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
         }
     }
-    return row[lb];
+    return rows[la % 3][lb];
 }
 
 const char *tdmi_nearest_word(const char *word, const char *const *candidates, size_t count) {

@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* Levenshtein's distance, upper and lower case being the same, of the first 63 characters. */
+/* Levenshtein's distance, with swapped neighbours as one edit as well, upper and lower case being the same, of the
+ * first 63 characters. */
 size_t tdmi_edit_distance(const char *a, const char *b);
 
 /* The candidate with the smallest edit distance to word, if that is so small that it may be a slip of the keys: a third
