@@ -7,6 +7,8 @@ include(CheckLinkerFlag)
 include(CheckPIESupported)
 check_pie_supported()
 
+# Some compilers only warn of what they do not know, or not for this processor.
+set(CMAKE_REQUIRED_FLAGS -Werror)
 foreach(flag -fstack-protector-strong -fstack-clash-protection)
   string(MAKE_C_IDENTIFIER "TANDEM_HAS${flag}" has)
   check_c_compiler_flag(${flag} ${has})
@@ -22,6 +24,7 @@ foreach(flag -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
     add_link_options(${flag})
   endif()
 endforeach()
+unset(CMAKE_REQUIRED_FLAGS)
 
 # Checked copies in the C library need an optimising compiler, and hide from sanitizers what they would
 # report better. Where the level is not known its header says so.

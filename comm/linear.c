@@ -33,9 +33,9 @@ static tdm_status slice(const tdm_tensor *matrix, const layer *l, int piece, tdm
 /* How many pieces, alike on all ranks, and a second queue where there are several. */
 static tdm_status begin(layer *l) {
     const double bytes =
-        (double)tdm_tensor_get_count(&l->y) * (double)tdm_dtype_size(l->y.dtype) / PIECE;
+        (double)tdm_tensor_get_count(&l->y) * (double)tdm_dtype_size(l->y.dtype) / (double)PIECE;
     l->side = l->queue;
-    l->pieces = bytes < MOST ? (int)bytes : MOST;
+    l->pieces = bytes < (double)MOST ? (int)bytes : MOST;
     if (l->pieces > l->y.shape[0]) l->pieces = (int)l->y.shape[0];
     if (l->comm->ranks == 1) l->pieces = 1;
     if (l->pieces >= 2 && l->comm->overlaps < 0) {

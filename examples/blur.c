@@ -54,7 +54,7 @@ static float weights[2 * RADIUS + 1];
 static void draw(void) {
     for (int i = 0; i < HEIGHT; i++)
         for (int j = 0; j < WIDTH; j++) {
-            const double distance = hypot(i - HEIGHT / 2.0, j - WIDTH / 2.0);
+            const double distance = hypot((2 * i - HEIGHT) / 2.0, (2 * j - WIDTH) / 2.0);
             picture[i][j] =
                 distance < 40 ? 0.0f : (float)(0.5 + 0.5 * sin(distance * distance / 900));
         }

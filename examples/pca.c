@@ -95,7 +95,7 @@ static void centre_plainly(const float *images, double x[IMAGES][PIXELS]) {
     for (int p = 0; p < PIXELS; p++) {
         double mean = 0;
         for (int k = 0; k < IMAGES; k++)
-            mean += (double)images[k * PIXELS + p] / IMAGES;
+            mean += (double)images[k * PIXELS + p] / (double)IMAGES;
         for (int k = 0; k < IMAGES; k++)
             x[k][p] = (double)images[k * PIXELS + p] - mean;
     }

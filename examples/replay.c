@@ -76,7 +76,7 @@ int main(void) {
     check(tdm_queue_finish(queue));
     const double end = now();
     printf("on %s: %.2f us by calls, %.2f us by a replay\n", tdm_device_get_info(device)->id,
-           1e6 * (middle - start) / TURNS, 1e6 * (end - middle) / TURNS);
+           1e6 * (middle - start) / (double)TURNS, 1e6 * (end - middle) / (double)TURNS);
 
     tdm_graph_destroy(graph);
     tdm_tensor_release(&x);

@@ -63,7 +63,7 @@ int main(void) {
     deviations(queue, &x, &of_rows);
     check(tdm_to_host(queue, &of_rows, found));
     for (int i = 0; i < ROWS; i++)
-        mean += found[i] / ROWS;
+        mean += found[i] / (float)ROWS;
     printf("the rows' standard deviation is %.1f on average\n", mean);
 
     const tdm_row_kernel exps =

@@ -165,7 +165,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                 {
                     ACC a = 0;
                     SUM(a, j, begin, end, READ(xr) READ_IF(OP == TDM_OP_REDUCE_DOT, br),
-                        OP == TDM_OP_REDUCE_DOT ? AT(xr, j) * AT(br, j) : VALUE(AT(xr, j), 1), AHEAD(xr));
+                        OP == TDM_OP_REDUCE_DOT ? VALUE(AT(xr, j) * AT(br, j), 1) : VALUE(AT(xr, j), 1), AHEAD(xr));
                     ADD_BLOCK(sum, lost, a);
                     lost = LOST(lost);
                 }

@@ -144,12 +144,12 @@ static tdm_status describe_scale(double given, int64_t head_size, tdm_attention_
 
 /* On the host's cores a group is worth its while from so many multiplications on. */
 static int64_t count_groups(const tdmi_device_facts *facts, const tdm_attention_args *args) {
-    enum { LEAST = 1 << 15 };
+    const double least = 1 << 15;
     if (facts->min_group_bytes == 0) return args->items < INT32_MAX ? args->items : INT32_MAX;
     const double sequences = args->sequences > 1 ? (double)args->sequences : 1;
     const double rows = (double)args->items / (double)args->blocks * (double)args->queries;
     const double worth =
-        rows * (double)args->keys / sequences * (args->head_size + args->value_size) / LEAST;
+        rows * (double)args->keys / sequences * (args->head_size + args->value_size) / least;
     int64_t groups = args->items < facts->max_groups ? args->items : facts->max_groups;
     if ((double)groups > worth) groups = worth < 1 ? 1 : (int64_t)worth;
     return groups;

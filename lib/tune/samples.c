@@ -11,8 +11,8 @@
 double tdmi_samples_now(void) { return 1e-9 * (double)tdmi_nanoseconds(); }
 
 int tdmi_samples_runs(double seconds) {
-    enum { MOST_RUNS = 1000 };
-    if (seconds * MOST_RUNS <= TDMI_SAMPLE_SECONDS) return MOST_RUNS;
+    const int most = 1000;
+    if (seconds * most <= TDMI_SAMPLE_SECONDS) return most;
     const int runs = (int)ceil(TDMI_SAMPLE_SECONDS / seconds);
     return runs < 1 ? 1 : runs;
 }

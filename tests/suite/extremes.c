@@ -32,22 +32,22 @@ static void check_digits(tdm_dtype dtype, int64_t cols, const double *x, const d
     for (int64_t from = 0; from < cols; from += BLOCK) {
         long double sum = 0;
         for (int64_t j = from; j < cols && j < from + BLOCK; j++) {
-            sum += (long double)x[j] / cols;
-            magnitude += fabsl((long double)x[j]) / cols;
+            sum += (long double)x[j] / (long double)cols;
+            magnitude += fabsl((long double)x[j]) / (long double)cols;
         }
         about += sum;
     }
     for (int64_t from = 0; from < cols; from += BLOCK) {
         long double sum = 0;
         for (int64_t j = from; j < cols && j < from + BLOCK; j++)
-            sum += ((long double)x[j] - about) / cols;
+            sum += ((long double)x[j] - about) / (long double)cols;
         rest += sum;
     }
     for (int64_t from = 0; from < cols; from += BLOCK) {
         long double sum = 0;
         for (int64_t j = from; j < cols && j < from + BLOCK; j++) {
             const long double d = ((long double)x[j] - about) - rest;
-            sum += d * d / cols;
+            sum += d * d / (long double)cols;
         }
         variance += sum;
     }

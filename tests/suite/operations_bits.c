@@ -25,19 +25,20 @@ static tdm_status call_rms(const op_case *c, tdm_queue *queue_of, tdm_tensor *co
     (void)c;
     return run_kernel(queue_of, rms, t);
 }
-static const operation kernels[] = {
-    {.name = "a row kernel that writes rows",
-     .function = "tdm_kernel_run",
-     .operand = {{"x", OP_IN, OP_ALL, .low = -3, .high = 5}, {"y", OP_OUT, OP_ALL}},
-     .unit = OP_BY_ROW,
-     .layout = OP_ADJACENT,
-     .call = call_centre},
-    {.name = "a row kernel",
-     .function = "tdm_kernel_run",
-     .operand = {{"x", OP_IN, OP_ALL, .low = -3, .high = 5}, {"y", OP_OUT, OP_ROWS}},
-     .unit = OP_BY_ROW,
-     .layout = OP_ADJACENT,
-     .call = call_rms}};
+static const operation kernels[] = {{.name = "a row kernel that writes rows",
+                                     .function = "tdm_kernel_run",
+                                     .operand = {{"x", OP_IN, OP_ALL, .low = -3, .high = 5},
+                                                 {"y", .role = OP_OUT, .extent = OP_ALL}},
+                                     .unit = OP_BY_ROW,
+                                     .layout = OP_ADJACENT,
+                                     .call = call_centre},
+                                    {.name = "a row kernel",
+                                     .function = "tdm_kernel_run",
+                                     .operand = {{"x", OP_IN, OP_ALL, .low = -3, .high = 5},
+                                                 {"y", .role = OP_OUT, .extent = OP_ROWS}},
+                                     .unit = OP_BY_ROW,
+                                     .layout = OP_ADJACENT,
+                                     .call = call_rms}};
 
 static void make_kernels(void) {
     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};

@@ -14,8 +14,9 @@ elements combine(int op, const slot *a, const slot *b) {
         const double v[] = {x.v[i] + y.v[i], x.v[i] - y.v[i], x.v[i] * y.v[i], fmin(x.v[i], y.v[i]),
                             fmax(x.v[i], y.v[i])};
         const double sum = x.e[i] + y.e[i];
-        const double product =
-            x.e[i] || y.e[i] ? fabs(x.v[i]) * y.e[i] + fabs(y.v[i]) * x.e[i] + x.e[i] * y.e[i] : 0;
+        const double product = x.e[i] != 0 || y.e[i] != 0
+                                   ? fabs(x.v[i]) * y.e[i] + fabs(y.v[i]) * x.e[i] + x.e[i] * y.e[i]
+                                   : 0;
         x.v[i] = v[op];
         x.e[i] = op == 2 ? product : op < 2 ? sum : fmax(x.e[i], y.e[i]);
         if (isnan(x.e[i])) x.e[i] = INFINITY; /* 0 of anything */

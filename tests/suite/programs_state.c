@@ -193,7 +193,7 @@ void limit(slot *y, tdm_queue *on) {
     const int64_t count = tdm_tensor_get_count(&y->t);
     bool large = false;
     for (int64_t i = 0; i < count; i++)
-        large = large || !(fabs(n.v[i]) + n.e[i] <= LIMIT);
+        large = large || !(fabs(n.v[i]) + n.e[i] <= (double)LIMIT);
     if (!large || s.failed) return;
     tell("    clamp %s\n", name_of(y));
     if (!ok(tdm_clamp(on, &y->t, -LIMIT, LIMIT, &y->t))) fail("refused in place");

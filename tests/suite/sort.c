@@ -15,7 +15,7 @@ typedef struct element {
 
 /* NaN above all; then the index. */
 static int by_value(double a, double b) {
-    if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
+    if (isnan(a) || isnan(b)) return (isnan(a) != 0) - (isnan(b) != 0);
     return (a > b) - (a < b);
 }
 

@@ -240,7 +240,7 @@ static bool check_pictures(const char *text, tdm_dtype dtype, shape s) {
     for (int64_t i = 0; i < s.rows; i++)
         for (int64_t j = 0; j < s.cols; j++) {
             const double from = which->v[i];
-            const bool exists = from >= 0 && from < PICTURES;
+            const bool exists = from >= 0 && from < (double)PICTURES;
             const double byte = exists ? bytes->v[(int64_t)from * s.cols + j] : 51;
             want[i * s.cols + j] = byte / 255 - 0.5;
             bound[i * s.cols + j] = bound_of(dtype, byte / 255 - 0.5, 3 * eps_of(dtype));

@@ -84,7 +84,7 @@ bool reduce_case(ref_reduction what, const array *x, unsigned dims, tdm_dtype ou
         want[i] = ref_reduce(what, x->t.dtype, out, n, together + i * n, 1, correction, &bound[i]);
     for (int d = x->t.ndim - 1; d >= 0; d--)
         if (dims >> d & 1) list[listed++] = d;
-    return OK(op_reduce_over(what, queue, &x->t, list, (size_t)listed, correction, &y->t)) &&
+    return OK(op_reduce_over((int)what, queue, &x->t, list, (size_t)listed, correction, &y->t)) &&
            ARRAY_CHECK(y, want, bound) && ARRAY_SAME(x);
 }
 
