@@ -2,11 +2,11 @@
 /* Memory with another owner. Here the owner is another buffer, whose handle is taken the way a program takes it: so
  * this works on every device, without its driver. */
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "operations/list.h"
+#include "platform/threads.h"
 #include "support/array.h"
 
 TestSuite(adopted, .init = device_open, .fini = device_close, TAGS("device driver"));
@@ -189,14 +189,14 @@ static void *release_it(void *buffer) {
 Test(adopted, references) {
     owner o;
     tdm_buffer *buffer = NULL;
-    pthread_t thread;
+    tdmi_thread thread;
     if (!own(&o, 256) || !OK(adopt(&o, 256, &buffer))) return;
     OK(tdm_buffer_fill_async(queue, buffer, 0, 256, "x", 1));
     CHECK(tdm_buffer_retain(buffer) == buffer, "retain");
     tdm_buffer_release(buffer);
     OK(tdm_queue_finish(queue));
     CHECK(told(&o.told) == 0, "told while there is a reference");
-    if (pthread_create(&thread, NULL, release_it, buffer) == 0) pthread_join(thread, NULL);
+    if (tdmi_thread_start(&thread, release_it, buffer)) tdmi_thread_join(thread);
     CHECK(told(&o.told) == 1, "told %d times", told(&o.told));
     disown(&o);
 

@@ -1,8 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Counts that are known to be wrong are refused before the array is read: here it cannot be. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
-#include <sys/mman.h>
+#include <stdint.h>
 
 #include "support/array.h"
 
@@ -10,11 +9,8 @@ TestSuite(counts, .init = device_open, .fini = device_close);
 
 static const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT;
 
-static void *unreadable(void) {
-    void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) abort();
-    return page;
-}
+/* Systems keep the lowest pages from programs. */
+static void *unreadable(void) { return (void *)(uintptr_t)4096; }
 
 Test(counts, dimensions) {
     const int *const dims = unreadable();

@@ -1,13 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The description of a device, and work with several devices at once. */
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "platform/process.h"
+#include "platform/threads.h"
 #include "support/array.h"
 
 TestSuite(devices, .init = device_open, .fini = device_close, TAGS("device driver kinds"));
@@ -264,7 +264,7 @@ static const tdm_process *look(tdm_device_usage *now) {
         !OK(tdm_get_listed_device_usage(index, now)))
         return NULL;
     for (size_t i = 0; i < now->process_count; i++)
-        if (now->processes[i].pid == (uint64_t)getpid()) return &now->processes[i];
+        if (now->processes[i].pid == tdmi_process_id()) return &now->processes[i];
     return NULL;
 }
 
@@ -309,14 +309,18 @@ Test(devices, usage) {
 }
 
 static atomic_bool asking;
+static atomic_int failing;
 
 /* Opens a device and closes it, with memory, until the test ends. */
 static void *open_and_close(void *id) {
     while (atomic_load(&asking)) {
         tdm_device *other = NULL;
         tdm_buffer *buffer = NULL;
-        if (tdm_device_open(id, &other) != TDM_OK) return id;
-        if (tdm_buffer_create(other, 1 << 16, &buffer) != TDM_OK) return id;
+        if (tdm_device_open(id, &other) != TDM_OK ||
+            tdm_buffer_create(other, 1 << 16, &buffer) != TDM_OK) {
+            atomic_fetch_add(&failing, 1);
+            break;
+        }
         tdm_buffer_release(buffer);
         tdm_device_release(other);
     }
@@ -328,26 +332,24 @@ Test(devices, usage_while_devices_come_and_go) {
     static tdm_device_usage now = TDM_DEVICE_USAGE_DEFAULTS;
     char id[32];
     size_t index = 0;
-    pthread_t threads[2];
+    tdmi_thread threads[2];
     snprintf(id, sizeof id, "%s", tdm_device_get_info(device)->id);
     if (!OK(tdm_find_device(id, &index))) return;
     device_close();
     atomic_store(&asking, true);
     for (int i = 0; i < 2; i++)
-        if (pthread_create(&threads[i], NULL, open_and_close, id) != 0) abort();
+        if (!tdmi_thread_start(&threads[i], open_and_close, id)) abort();
     for (int round = 0; round < (small ? 20 : 200); round++) {
         if (!OK(tdm_get_listed_device_usage(index, &now))) break;
         for (size_t i = 0; i < now.process_count; i++)
-            if (now.processes[i].pid == (uint64_t)getpid())
+            if (now.processes[i].pid == tdmi_process_id())
                 CHECK(now.processes[i].tandem_reserved <= 4 << 16, "%llu bytes",
                       (unsigned long long)now.processes[i].tandem_reserved);
     }
     atomic_store(&asking, false);
-    for (int i = 0; i < 2; i++) {
-        void *failed = NULL;
-        pthread_join(threads[i], &failed);
-        CHECK(!failed, "a thread could not open %s", id);
-    }
+    for (int i = 0; i < 2; i++)
+        tdmi_thread_join(threads[i]);
+    CHECK(atomic_load(&failing) == 0, "a thread could not open %s", id);
     device_open();
 }
 

@@ -2,11 +2,11 @@
 /* Tensors given away and taken by DLPack. Both ends are Tandem here, or a struct that a test writes; other
  * libraries are in tests/python. */
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/tensors/dlpack_structs.h"
+#include "platform/threads.h"
 #include "support/array.h"
 
 TestSuite(dlpack, .init = device_open, .fini = device_close, TAGS("device"));
@@ -112,7 +112,7 @@ Test(dlpack, deleted_by_another_thread) {
     tdm_device *own = NULL;
     tdm_queue *work = NULL;
     tdm_tensor x;
-    pthread_t thread;
+    tdmi_thread thread;
     DLManagedTensorVersioned *given = NULL;
     OK(tdm_device_open(tdm_device_get_info(device)->id, &own));
     OK(tdm_queue_create(own, 0, &work));
@@ -121,7 +121,7 @@ Test(dlpack, deleted_by_another_thread) {
     tdm_tensor_release(&x);
     tdm_queue_destroy(work);
     tdm_device_release(own);
-    if (pthread_create(&thread, NULL, delete_it, given) == 0) pthread_join(thread, NULL);
+    if (tdmi_thread_start(&thread, delete_it, given)) tdmi_thread_join(thread);
 }
 
 /* ---- tensors of a producer that a test plays ---- */

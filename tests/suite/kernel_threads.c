@@ -2,18 +2,18 @@
 /* One kernel of a user's in several threads at once, each with its own queue, from its first use on: an
  * expression, a kernel over rows, and one in the dialect. */
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "support/array.h"
+#include "support/gate.h"
 
 TestSuite(kernel_threads, .init = device_open, .fini = device_close, TAGS("driver compiled"));
 
 enum { THREADS = 3, TURNS = 10, ROWS = 5, COLS = 130 };
 
 typedef struct turns {
-    pthread_barrier_t *start;
+    gate *start;
     tdm_kernel *kernel;
     tdm_queue *queue;
     array *x[2], *y[2]; /* which it takes in turn */
@@ -24,7 +24,7 @@ typedef struct turns {
 /* This process has not looked for the program when the threads leave the barrier; without a cache no process has. */
 static void *run_often(void *context) {
     turns *self = context;
-    if (self->start) pthread_barrier_wait(self->start);
+    if (self->start) gate_pass(self->start, THREADS);
     for (int i = 0; i < TURNS && self->status == TDM_OK; i++) {
         const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &self->x[i % 2]->t),
                                           TDM_WITH_TENSOR("y", &self->y[i % 2]->t)};
@@ -39,11 +39,10 @@ static void *run_often(void *context) {
 static void check_threads(tdm_kernel *kernel, int dtypes_of_kernel, int64_t results,
                           double want_of(const double *x, int64_t i)) {
     static const tdm_dtype several[] = {TDM_F32, TDM_I32, TDM_F16, TDM_I16, TDM_I64};
-    pthread_t threads[THREADS];
-    pthread_barrier_t start;
+    tdmi_thread threads[THREADS];
+    gate start = 0;
     turns all[THREADS] = {{0}};
     double want[ROWS * COLS];
-    if (pthread_barrier_init(&start, NULL, THREADS) != 0) abort();
     for (int t = 0; t < THREADS; t++) {
         /* Oclgrind aborts under two threads: there they go one by one */
         all[t] = (turns){.start = simulator ? NULL : &start, .kernel = tdm_kernel_retain(kernel)};
@@ -59,11 +58,11 @@ static void check_threads(tdm_kernel *kernel, int dtypes_of_kernel, int64_t resu
     OK(tdm_queue_finish(queue));
     tdm_kernel_release(kernel);
     for (int t = 0; t < THREADS; t++) {
-        if (pthread_create(&threads[t], NULL, run_often, &all[t]) != 0) abort();
-        if (simulator) pthread_join(threads[t], NULL);
+        if (!tdmi_thread_start(&threads[t], run_often, &all[t])) abort();
+        if (simulator) tdmi_thread_join(threads[t]);
     }
     for (int t = 0; t < THREADS && !simulator; t++)
-        pthread_join(threads[t], NULL);
+        tdmi_thread_join(threads[t]);
     for (int t = 0; t < THREADS; t++) {
         CHECK(all[t].status == TDM_OK, "thread %d: %s", t, all[t].why);
         for (int k = 0; k < 2; k++) {
@@ -75,7 +74,6 @@ static void check_threads(tdm_kernel *kernel, int dtypes_of_kernel, int64_t resu
         tdm_queue_destroy(all[t].queue);
         tdm_kernel_release(all[t].kernel);
     }
-    pthread_barrier_destroy(&start);
     array_free_all();
 }
 
@@ -96,7 +94,7 @@ static double of_rows(const double *x, int64_t i) {
     double sum = 0;
     for (int64_t j = 0; j < COLS; j++)
         sum += x[i * COLS + j];
-    return 2 * sum - COLS;
+    return 2 * sum - (double)COLS;
 }
 
 Test(kernel_threads, rows) {

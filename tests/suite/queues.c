@@ -2,13 +2,13 @@
 /* Queues and events: order, waiting, timing, threads. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/array.h"
+#include "support/gate.h"
 
 TestSuite(queues, .init = device_open, .fini = device_close, TAGS("device driver"));
 
@@ -155,12 +155,11 @@ Test(queues, recorded_again_while_waited_for) {
     if (simulator) check_skip("Oclgrind does not bear two threads at one queue");
     waiter w = {0};
     tdm_queue *queues[2] = {queue, NULL};
-    pthread_t thread;
+    tdmi_thread thread;
     array *x[2] = {array_1d(TDM_F32, 1000), array_1d(TDM_F32, 1000)};
     if (!OK(tdm_queue_create(device, TDM_QUEUE_TIMING, &queues[1])) ||
         !OK(tdm_queue_create(device, 0, &w.queue)) || !OK(tdm_event_create(device, &w.event)) ||
-        !OK(tdm_queue_record_event(queue, w.event)) ||
-        pthread_create(&thread, NULL, wait_often, &w) != 0)
+        !OK(tdm_queue_record_event(queue, w.event)) || !tdmi_thread_start(&thread, wait_often, &w))
         abort();
     for (int turn = 0; turn < TURNS || atomic_load(&w.turns) < 2; turn++) {
         tdm_queue *used = queues[turn % 2];
@@ -170,7 +169,7 @@ Test(queues, recorded_again_while_waited_for) {
         if (turn > 1000 * TURNS) abort();
     }
     atomic_store(&w.end, true);
-    pthread_join(thread, NULL);
+    tdmi_thread_join(thread);
     CHECK(w.status == TDM_OK, "the waiting thread: %s", w.message);
     OK(tdm_queue_finish(queue));
     tdm_event_destroy(w.event);
@@ -210,10 +209,12 @@ Test(queues, device_references) {
     ARRAY_CHECK(x, want, NULL);
 }
 
+enum { THREADS = 4 };
+
 /* A thread that repeats its work, with its own queue and its own numbers. */
 typedef struct worker {
-    pthread_t thread;
-    pthread_barrier_t *start;
+    tdmi_thread thread;
+    gate *start;
     int number, rounds;
     char failure[256];
 } worker;
@@ -256,7 +257,7 @@ static void *worker_run(void *argument) {
     tdm_queue *q = NULL;
     tdm_buffer *buffers[4] = {NULL};
     /* All threads make their first product at the same moment (CLBlast < 1.6.1 breaks there). */
-    pthread_barrier_wait(w->start);
+    gate_pass(w->start, THREADS);
     bool ok = tdm_queue_create(device, 0, &q) == TDM_OK;
     for (int i = 0; i < 4 && ok; i++)
         ok = tdm_buffer_create(device, 48 * 48 * sizeof(float), &buffers[i]) == TDM_OK;
@@ -277,35 +278,36 @@ static void *worker_run(void *argument) {
 /* Several threads, a queue each, the same kernels with other arguments (a kernel's arguments are
  * not thread-safe in OpenCL), the first product of all at once. */
 Test(queues, threads) {
-    enum { THREADS = 4 };
     if (simulator) {
         check_skip("Oclgrind asserts that one kernel runs at a time (Context.cpp: "
                    "m_kernelInvocation == NULL)");
         return;
     }
     worker workers[THREADS] = {{0}};
-    pthread_barrier_t start;
-    pthread_barrier_init(&start, NULL, THREADS);
+    gate start = 0;
     for (int i = 0; i < THREADS; i++) {
         workers[i].start = &start;
         workers[i].number = i;
         workers[i].rounds = small ? 2 : 60;
-        if (pthread_create(&workers[i].thread, NULL, worker_run, &workers[i]) != 0) abort();
+        if (!tdmi_thread_start(&workers[i].thread, worker_run, &workers[i])) abort();
     }
     for (int i = 0; i < THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
-    pthread_barrier_destroy(&start);
+        tdmi_thread_join(workers[i].thread);
     for (int i = 0; i < THREADS; i++)
         CHECK(!workers[i].failure[0], "thread %d: %s", i, workers[i].failure);
 }
 
-static void *fail_elsewhere(void *unused) {
-    (void)unused;
+typedef struct elsewhere {
+    char seen[64]; /* the message before the failure */
+    tdm_status status;
+} elsewhere;
+
+static void *fail_elsewhere(void *context) {
+    elsewhere *self = context;
     tdm_buffer *buffer = NULL;
-    static char seen[64];
-    snprintf(seen, sizeof seen, "%s", tdm_last_error());
-    tdm_status status = tdm_buffer_create(NULL, 1, &buffer);
-    return status == TDM_OK ? NULL : seen;
+    snprintf(self->seen, sizeof self->seen, "%s", tdm_last_error());
+    self->status = tdm_buffer_create(NULL, 1, &buffer);
+    return NULL;
 }
 
 /* The message belongs to the thread: "" before its first failure, and not disturbed by others. */
@@ -314,11 +316,11 @@ Test(queues, messages_are_per_thread) {
     REFUSED(tdm_buffer_create(device, SIZE_MAX, &buffer), TDM_ERROR_OUT_OF_MEMORY, NULL);
     char before[512];
     snprintf(before, sizeof before, "%s", tdm_last_error());
-    pthread_t thread;
-    void *seen = NULL;
-    if (pthread_create(&thread, NULL, fail_elsewhere, NULL) != 0) abort();
-    pthread_join(thread, &seen);
-    CHECK(seen && ((char *)seen)[0] == '\0', "a new thread sees '%s'", seen ? (char *)seen : "?");
+    tdmi_thread thread;
+    elsewhere other = {"?", TDM_OK};
+    if (!tdmi_thread_start(&thread, fail_elsewhere, &other)) abort();
+    tdmi_thread_join(thread);
+    CHECK(other.status != TDM_OK && !other.seen[0], "a new thread sees '%s'", other.seen);
     CHECK(strcmp(before, tdm_last_error()) == 0, "the message became '%s'", tdm_last_error());
     OK(tdm_queue_finish(queue));
     CHECK(strcmp(before, tdm_last_error()) == 0, "a success changed the message");

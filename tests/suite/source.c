@@ -3,10 +3,10 @@
  * threads. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform/threads.h"
 #include "suite/source_call.h"
 
 TestSuite(source, .init = device_open, .fini = device_close, TAGS("lanes compiler compiled"));
@@ -308,16 +308,16 @@ static void *compile_and_run(void *argument) {
 }
 
 Test(source, threads) {
-    pthread_t threads[THREADS];
+    tdmi_thread threads[THREADS];
     job jobs[THREADS] = {0};
     check_case("two threads that compile at once");
     for (int i = 0; i < THREADS; i++) {
         jobs[i].number = i + 1;
-        if (pthread_create(&threads[i], NULL, compile_and_run, &jobs[i]) != 0) abort();
-        if (simulator) pthread_join(threads[i], NULL); /* Oclgrind aborts under two threads */
+        if (!tdmi_thread_start(&threads[i], compile_and_run, &jobs[i])) abort();
+        if (simulator) tdmi_thread_join(threads[i]); /* Oclgrind aborts under two threads */
     }
     for (int i = 0; i < THREADS && !simulator; i++)
-        pthread_join(threads[i], NULL);
+        tdmi_thread_join(threads[i]);
     for (int i = 0; i < THREADS; i++)
         for (int k = 0; k < KERNELS; k++)
             CHECK(jobs[i].statuses[k] == TDM_OK && jobs[i].right[k], "thread %d, kernel %d: %s %s",

@@ -2,30 +2,38 @@
 /* Usual calls compile nothing after tdm_device_warm, which has compiled their kernels. No folder keeps kernels here,
  * so that no other test has compiled them. */
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "operations/list.h"
+#include "platform/threads.h"
+#include "support/folder.h"
 #include "support/sample.h"
 
 static void open_without_cache(void) {
-    if (tdm_configure("TANDEM_CACHE_DIR", "/dev/null/tandem") == TDM_OK) device_open();
+    folder_make();
+    file_write(folder_path("file"), "", 0);
+    if (tdm_configure("TANDEM_CACHE_DIR", folder_path("file/tandem")) == TDM_OK) device_open();
 }
 
-TestSuite(warm, .init = open_without_cache, .fini = device_close);
+static void close_without_cache(void) {
+    device_close();
+    folder_remove();
+}
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+TestSuite(warm, .init = open_without_cache, .fini = close_without_cache);
+
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static int compiled;
 static char last[256];
 
 static void count(tdm_log_level level, const char *line, void *user) {
     (void)level, (void)user;
     if (!strstr(line, "compiled ")) return;
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     compiled++;
     snprintf(last, sizeof last, "%s", line);
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
 }
 
 /* The call succeeds and compiles nothing. */

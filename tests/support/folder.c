@@ -2,13 +2,12 @@
 /* A test's folder, and whole files in it. */
 #include "folder.h"
 
-#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "platform/folder.h"
 
 static char folder[512];
 
@@ -18,9 +17,8 @@ static void end_test(const char *what) {
 }
 
 void folder_make(void) {
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/tandem-test.XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder)) end_test("no folder for temporary files");
+    if (!tdmi_folder_make_temporary(NULL, folder, sizeof folder))
+        end_test("no folder for temporary files");
 }
 
 const char *folder_path(const char *name) {
@@ -31,54 +29,60 @@ const char *folder_path(const char *name) {
     return path;
 }
 
-static int list(struct dirent ***entries) {
-    int count = scandir(folder, entries, NULL, alphasort);
-    return count < 0 ? 0 : count;
+typedef struct names {
+    int count;
+    char text[64][128];
+} names;
+
+static void add(void *context, const char *name) {
+    names *all = context;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return;
+    if (all->count == 64) end_test("too many files");
+    snprintf(all->text[all->count++], sizeof all->text[0], "%s", name);
 }
 
-bool folder_holds(const char *names) {
-    char all[4096] = "";
-    struct dirent **entries = NULL;
-    int count = list(&entries);
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
-            size_t used = strlen(all);
-            snprintf(all + used, sizeof all - used, "%s%s", used ? "|" : "", name);
-        }
-        free(entries[i]);
+static int compare(const void *left, const void *right) { return strcmp(left, right); }
+
+static void list(names *all) {
+    const tdmi_folder opened = tdmi_folder_open(TDMI_HERE, folder, true, NULL);
+    all->count = 0;
+    if (opened == TDMI_NO_FOLDER || !tdmi_folder_list(opened, add, all))
+        end_test("the folder cannot be listed");
+    tdmi_folder_close(opened);
+    qsort(all->text, (size_t)all->count, sizeof all->text[0], compare);
+}
+
+bool folder_holds(const char *wanted) {
+    char text[4096] = "";
+    names all;
+    list(&all);
+    for (int i = 0; i < all.count; i++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", used ? "|" : "", all.text[i]);
     }
-    free(entries);
-    if (strcmp(all, names) == 0) return true;
-    fprintf(stderr, "tests: the folder holds %s\n", all);
+    if (strcmp(text, wanted) == 0) return true;
+    fprintf(stderr, "tests: the folder holds %s\n", text);
     return false;
 }
 
 void folder_remove(void) {
-    struct dirent **entries = NULL;
-    int count = list(&entries);
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) remove(folder_path(name));
-        free(entries[i]);
-    }
-    free(entries);
-    rmdir(folder);
+    names all;
+    list(&all);
+    for (int i = 0; i < all.count; i++)
+        (void)tdmi_file_remove(TDMI_HERE, folder_path(all.text[i]));
+    (void)tdmi_folder_remove(folder);
 }
 
 unsigned char *file_read(const char *path, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    struct stat status;
-    if (!file || fstat(fileno(file), &status) != 0) {
-        if (file) fclose(file);
-        return NULL;
-    }
-    *size = (size_t)status.st_size;
+    tdmi_file_info info;
+    const tdmi_file file = tdmi_file_open(TDMI_HERE, path, TDMI_OPEN_READ, &info);
+    if (file == TDMI_NO_FILE) return NULL;
+    *size = (size_t)info.size;
     unsigned char *bytes = malloc(*size + 1);
     if (!bytes) end_test("out of host memory");
-    if (fread(bytes, 1, *size, file) != *size) end_test("a file that cannot be read");
+    if (tdmi_file_read(file, 0, bytes, *size) != *size) end_test("a file that cannot be read");
     bytes[*size] = 0;
-    fclose(file);
+    (void)tdmi_file_close(file);
     return bytes;
 }
 

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "platform/clock.h"
+#include "platform/process.h"
 #include "reference/random.h"
 
 static uint64_t seed_in_use;
@@ -15,10 +16,8 @@ void random_start(void) {
     if (text && *text) {
         seed_in_use = strtoull(text, NULL, 0);
     } else {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
         seed_in_use =
-            (uint64_t)now.tv_sec * 1000000007u + (uint64_t)now.tv_nsec + ((uint64_t)getpid() << 40);
+            (uint64_t)time(NULL) * 1000000007u + tdmi_nanoseconds() + (tdmi_process_id() << 40);
     }
     stream = random_stream_start(seed_in_use);
 }

@@ -1,30 +1,26 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runner of plain/criterion/criterion.h. --filter PATTERN is as in Criterion ("suite/test"
  * with * and @(a|b)); --together runs all tests in this process, for tools that take long to start;
- * --list names the tests and runs none; other options are taken and ignored. */
+ * --alone runs the first one as the whole of this process; --list names the tests and runs none; other options are
+ * taken and ignored. */
 #include <criterion/criterion.h>
 
 #include "support/tags.h"
 
-#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#ifndef FNM_EXTMATCH /* glibc's own: elsewhere there is no @(a|b) */
-#define FNM_EXTMATCH 0
-#endif
+#include "apart.h"
 
 enum { SKIPPED = 77 };
 
 static plain_test *tests;
 static int failed;
-static bool together, list;
+static bool together, alone, list;
 static jmp_buf end_of_test;
 static int ended; /* how the test ended that did so from within */
 
@@ -35,7 +31,7 @@ void plain_register(plain_test *test) {
 
 /* Ends the test at hand from within. */
 static _Noreturn void end_test(int status) {
-    if (!together) _exit(status);
+    if (!together) plain_end_process(status);
     ended = status;
     longjmp(end_of_test, 1);
 }
@@ -84,20 +80,36 @@ static int run_here(const plain_test *test) {
     return failed ? failed : ended;
 }
 
-/* Runs one test in a separate process; returns its exit status. The process ends by exit(), so that the
- * sanitizer's last report is printed and counts. */
-static int run(const plain_test *test) {
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        if (test->fixture->init) test->fixture->init();
-        test->run();
-        if (test->fixture->fini) test->fixture->fini();
-        exit(failed);
+/* The same as the whole of a process. */
+static int run_whole(const plain_test *test) {
+    if (test->fixture->init) test->fixture->init();
+    test->run();
+    if (test->fixture->fini) test->fixture->fini();
+    return failed;
+}
+
+/* A pattern's piece up to one of these characters, or the end. */
+static size_t piece(const char *pattern, const char *ends) { return strcspn(pattern, ends); }
+
+/* Whether the text is what the pattern says, with * and @(a|b), which stand alone or at a time. */
+static bool matches(const char *pattern, const char *text) {
+    if (pattern[0] == '*') {
+        for (const char *rest = text;; rest++) {
+            if (matches(pattern + 1, rest)) return true;
+            if (*rest == '\0') return false;
+        }
     }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child) return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (pattern[0] == '@' && pattern[1] == '(') {
+        const char *end = strchr(pattern, ')');
+        for (const char *one = pattern + 2; end && one < end; one += piece(one, "|)") + 1) {
+            char made[512];
+            snprintf(made, sizeof made, "%.*s%s", (int)piece(one, "|)"), one, end + 1);
+            if (matches(made, text)) return true;
+        }
+        return false;
+    }
+    if (pattern[0] == '\0' || text[0] == '\0') return pattern[0] == text[0];
+    return pattern[0] == text[0] && matches(pattern + 1, text + 1);
 }
 
 int main(int argc, char **argv) {
@@ -105,19 +117,21 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) filter = argv[i + 1];
         if (strcmp(argv[i], "--together") == 0) together = true;
+        if (strcmp(argv[i], "--alone") == 0) alone = true;
         if (strcmp(argv[i], "--list") == 0) list = true;
     }
     int tested = 0, passing = 0, failing = 0, crashing = 0, skipped = 0;
     for (const plain_test *test = tests; test; test = test->next) {
         char name[256];
         snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
-        if (fnmatch(filter, name, FNM_EXTMATCH) != 0) continue;
+        if (!matches(filter, name)) continue;
         if (!tags_choose(test->fixture->description, test->options.description)) continue;
         if (list) {
             puts(name);
             continue;
         }
-        int status = together ? run_here(test) : run(test);
+        if (alone) return run_whole(test);
+        int status = together ? run_here(test) : plain_run_apart(run_whole, test);
         tested++;
         passing += status == 0;
         skipped += status == SKIPPED;
