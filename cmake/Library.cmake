@@ -1,10 +1,12 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # tandem_export(TARGET): the symbols of a shared library that programs see, tdm_ alone, with the version that ELF files
-# have for each; a Mach-O file has one for all. Nothing may be undefined.
+# have for each; a Mach-O file has one for all, and a DLL what TDM_API says. Nothing may be undefined, but on FreeBSD
+# environ, which programs have.
 function(tandem_export target)
-  if(NOT APPLE)
+  if(NOT APPLE AND NOT WIN32)
     set(map ${PROJECT_SOURCE_DIR}/lib/tandem.map)
-    target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,-z,defs)
+    target_link_options(${target} PRIVATE -Wl,--version-script=${map}
+      $<$<NOT:$<PLATFORM_ID:FreeBSD>>:-Wl,-z,defs>)
     set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
   endif()
 endfunction()
@@ -22,13 +24,16 @@ function(tandem_library name below sources)
       $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${target} PUBLIC ${below}_${form} PRIVATE $<BUILD_INTERFACE:tandem_warnings>)
   endforeach()
+  target_compile_definitions(tandem_${name}_shared PRIVATE ${TANDEM_EXPORTS})
   set_target_properties(tandem_${name}_shared PROPERTIES EXPORT_NAME ${name} INSTALL_RPATH $<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>
-    BUILD_WITH_INSTALL_RPATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
+    BUILD_WITH_INSTALL_RPATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
   set_target_properties(tandem_${name}_static PROPERTIES EXPORT_NAME ${name}_static)
   tandem_export(tandem_${name}_shared)
   add_library(tandem::${name} ALIAS tandem_${name}_shared)
   add_library(tandem::${name}_static ALIAS tandem_${name}_static)
   install(TARGETS tandem_${name}_shared tandem_${name}_static EXPORT tandem-${name}-targets
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
   list(TRANSFORM ARGN REPLACE "(.+)" "include/tandem/\\1.h" OUTPUT_VARIABLE headers)

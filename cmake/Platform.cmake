@@ -3,8 +3,12 @@
 # are found by name.
 set(platform ${CMAKE_CURRENT_SOURCE_DIR}/lib/platform)
 set(TANDEM_PLATFORM_FILES "")
+set(TANDEM_PLATFORM_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
+set(TANDEM_EXPORTS "") # what a shared library is compiled with
 if(WIN32)
   set(folders windows)
+  set(TANDEM_PLATFORM_LIBRARIES advapi32 ntdll)
+  set(TANDEM_EXPORTS TDM_EXPORTS)
 elseif(APPLE)
   set(folders posix darwin)
 elseif(CMAKE_SYSTEM_NAME STREQUAL "FreeBSD")

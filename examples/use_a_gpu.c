@@ -3,7 +3,7 @@
  * GPUs, a GPU and the CPU, or one CPU that plays both parts (TANDEM_CPU_DEVICES=2). docs/lesson.md
  * explains it, with the PyTorch and TensorFlow lines that each step replaces.
  *
- *     cc -std=c11 -D_POSIX_C_SOURCE=200809L use_a_gpu.c $(pkg-config --cflags --libs tandem) \
+ *     cc -std=c11 use_a_gpu.c $(pkg-config --cflags --libs tandem) \
  *         -o use_a_gpu */
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,7 +198,7 @@ static void mirror_a_layer(tdm_generator *generator) {
 
 static double seconds(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)timespec_get(&now, TIME_UTC);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 

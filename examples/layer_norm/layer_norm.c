@@ -5,7 +5,7 @@
  *
  *     layer_norm [ROWS COLUMNS [ROUNDS]]
  *
- *     cc -std=c11 -D_POSIX_C_SOURCE=200809L layer_norm.c $(pkg-config --cflags --libs tandem) -lm -o layer_norm */
+ *     cc -std=c11 layer_norm.c $(pkg-config --cflags --libs tandem) -lm -o layer_norm */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -147,7 +147,7 @@ static double bound(const ladder *l, int step) {
 
 static double now(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)timespec_get(&t, TIME_UTC);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

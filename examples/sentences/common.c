@@ -61,6 +61,6 @@ char *read_file(const char *path, size_t *size) {
 
 double seconds_now(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)timespec_get(&now, TIME_UTC);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -9,31 +9,23 @@
 #include "devices/registry.h"
 #include "machine/disk_cache.h"
 #include "machine/monitor.h"
+#include "platform/process.h"
 
 static tdmi_once once = TDMI_ONCE_INIT;
 
-extern char **environ;
-
-static void diagnose_environment(void) {
+static void diagnose_variable(const char *name, const char *text) {
     const tdmi_env *env;
-    tdm_status status = tdmi_env_get(&env);
-    for (char **entry = environ; entry && *entry; entry++) {
-        if (strncmp(*entry, "TANDEM_", 7) != 0) continue;
-        char name[64];
-        size_t length = strcspn(*entry, "=");
-        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), *entry);
-        const char *text = (*entry)[length] ? *entry + length + 1 : "";
-        /* the message of a refused environment begins with the variable's name */
-        bool bad = status != TDM_OK && strncmp(tdm_last_error(), name, strlen(name)) == 0;
-        static const char *const ignored[] = {
-            [TDMI_ENV_CONFIGURED] = "ignored: the program has called tdm_configure",
-            [TDMI_ENV_PRIVILEGED] = "ignored: this program has more rights than its caller",
-            [TDMI_ENV_FOREIGN] = "ignored: not a variable of Tandem"};
-        const tdmi_env_use use = tdmi_env_use_of(name);
-        if (use != TDMI_ENV_USED) text = ignored[use];
-        tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, name, bad ? tdm_last_error() : text,
-                      bad ? "correct or unset it" : "");
-    }
+    /* the message of a refused environment begins with the variable's name */
+    const bool bad =
+        tdmi_env_get(&env) != TDM_OK && strncmp(tdm_last_error(), name, strlen(name)) == 0;
+    static const char *const ignored[] = {
+        [TDMI_ENV_CONFIGURED] = "ignored: the program has called tdm_configure",
+        [TDMI_ENV_PRIVILEGED] = "ignored: this program has more rights than its caller",
+        [TDMI_ENV_FOREIGN] = "ignored: not a variable of Tandem"};
+    const tdmi_env_use use = tdmi_env_use_of(name);
+    if (use != TDMI_ENV_USED) text = ignored[use];
+    tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, name, bad ? tdm_last_error() : text,
+                  bad ? "correct or unset it" : "");
 }
 
 static void diagnose_selection(void) {
@@ -52,7 +44,7 @@ static void diagnose_selection(void) {
 }
 
 static void diagnose_all(void) {
-    diagnose_environment();
+    tdmi_environment_visit("TANDEM_", diagnose_variable);
     tdmi_cache_diagnose();
     const tdmi_listed_device *devices;
     size_t count;

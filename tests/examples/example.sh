@@ -19,6 +19,7 @@ while IFS= read -r pattern; do
     pattern=${pattern//DEVICE/$device}
     found=
     while [ -z "$found" ] && IFS= read -r line <&3; do
+        line=${line%$'\r'} # of a program for Windows
         [[ ! $line =~ ^($pattern)$ ]] || found=yes
     done
     [ -n "$found" ] || { echo "example: no line, or not in this order: $pattern"; exit 1; }

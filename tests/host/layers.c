@@ -120,7 +120,7 @@ static void no_circle(const char *list) {
 /* The folders below lib/ itself, the path of a call, know nothing of it. */
 Test(layers, rooms) {
     includes_only("lib/platform/*.h lib/platform/*/*.[ch]",
-                  "platform/[a-z_]+|(\\.\\./linux/)?system_[a-z]+|posix|quota");
+                  "platform/[a-z_]+|(\\.\\./linux/)?system_[a-z]+|posix|quota|win");
     includes_only("lib/base/*.[ch]", "(platform|base)/[a-z_]+|system_names|backend");
     includes_only("lib/machine/*.[ch]", "(platform|base|machine)/[a-z_]+|system_names|backend");
     includes_only("lib/host/*.[ch]",
@@ -162,6 +162,8 @@ Test(layers, platform) {
         ELSEWHERE("E",
                   "__linux__|__unix|_WIN(32|64)|__APPLE__|__FreeBSD__|__ANDROID__|__MINGW|_MSC_VER|"
                   "__GLIBC__|_(GNU|DEFAULT|BSD|DARWIN_C)_SOURCE|_POSIX_|_XOPEN_"));
+    nothing("the environment, which is no array on all systems, outside lib/platform",
+            ELSEWHERE("w", "environ"));
     nothing("a system's folder outside lib/platform",
             ELSEWHERE("E", "\"/(dev|etc|proc|sys|tmp|usr|opt|System|Library)/"));
     nothing(

@@ -21,7 +21,9 @@ extern "C" {
 /** A function of the library. */
 #if defined(TDM_STATIC)
 #define TDM_API
-#elif defined(__GNUC__)
+#elif defined(_WIN32) && defined(TDM_EXPORTS) /* what the library itself is compiled with */
+#define TDM_API __declspec(dllexport)
+#elif defined(__GNUC__) && !defined(_WIN32)
 #define TDM_API __attribute__((visibility("default")))
 #else
 #define TDM_API

@@ -1,0 +1,52 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Paths with drives and backslashes, or slashes. */
+#include "platform/path.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "win.h"
+
+const char tdmi_path_separator = ';';
+
+static bool is_slash(char c) { return c == '/' || c == '\\'; }
+
+static bool has_drive(const char *path) {
+    return isalpha((unsigned char)path[0]) && path[1] == ':';
+}
+
+/* "\x" is on the drive of the working directory, and "C:x" in that drive's. */
+bool tdmi_path_is_absolute(const char *path) {
+    return (has_drive(path) && is_slash(path[2])) || (is_slash(path[0]) && is_slash(path[1]));
+}
+
+size_t tdmi_path_folder_length(const char *path) {
+    size_t length = has_drive(path) ? 2 : 0;
+    for (size_t i = length; path[i]; i++)
+        if (is_slash(path[i])) length = i + 1;
+    return length;
+}
+
+/* The system's answer begins with "\\?\", or "\\?\UNC\" for "\\". */
+char *tdmi_path_resolve(const char *path) {
+    const HANDLE file = tdmi_win_open(TDMI_HERE, path, FILE_READ_ATTRIBUTES, FILE_OPEN, 0, false);
+    if (file == INVALID_HANDLE_VALUE) return NULL;
+    const DWORD size = GetFinalPathNameByHandleW(file, NULL, 0, 0);
+    wchar_t *wide = size > 0 ? malloc((size + 1) * sizeof *wide) : NULL, *from = wide;
+    char *made = NULL;
+    if (wide && GetFinalPathNameByHandleW(file, wide, size + 1, 0) > 0) {
+        if (wcsncmp(wide, L"\\\\?\\UNC\\", 8) == 0) {
+            from = wide + 6;
+            from[0] = L'\\';
+        } else if (wcsncmp(wide, L"\\\\?\\", 4) == 0)
+            from = wide + 4;
+        made = tdmi_win_narrow(from);
+    } else
+        errno = wide || size == 0 ? ENOENT : ENOMEM;
+    free(wide);
+    (void)tdmi_win_refuse(file);
+    return made;
+}
