@@ -17,7 +17,9 @@ test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv 
                  libopenmpi-dev openmpi-bin libscalapack-openmpi2.2
                  libmpich-dev mpich)
     [ "$1" = test ] || packages+=(iproute2 debhelper dpkg-dev lintian) ;;
-systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
+systems) packages=(debootstrap debian-archive-keyring git util-linux
+                   cmake ninja-build pkg-config python3-venv dpkg-dev opencl-headers libclblast-dev
+                   clang lld llvm wine wine64 mingw-w64-x86-64-dev gcc-mingw-w64-x86-64-win32) ;;
 *)
     echo "usage: scripts/setup.sh run|test|full|systems" >&2
     exit 2
@@ -120,6 +122,8 @@ if [ "$1" = test ] || [ "$1" = full ]; then
         lacks intel "Intel's OpenCL runtime is for x86_64, and this is $(uname -m)"
     fi
 fi
+# A compiler for other systems, with the interfaces of their C libraries.
+[ "$1" != systems ] || install_python build/zig ziglang==0.17.1
 if [ "$1" = full ]; then
     install_python build/packaging conan==2.34.0 spdx-tools==0.8.5 check-jsonschema==0.39.0 zizmor==1.32.0
     if [[ "$(uname -m)" = @(x86_64|aarch64) ]]; then
