@@ -4,7 +4,7 @@
 
 static const tdmi_blas *const *blas(tdmi_bdevice *device) {
     static const tdmi_blas *const others[] = {&tdmi_cl_blas_clblast, NULL};
-    return device->entry->native_kernels ? tdmi_cl_blas_of_cpu : others;
+    return tdmi_cl_is_native(device) ? tdmi_cl_blas_of_cpu : others;
 }
 
 const tdmi_backend tdmi_backend_opencl = {

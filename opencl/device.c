@@ -12,6 +12,20 @@ static tdm_status begin(tdmi_bdevice *device, size_t index) {
     return TDM_OK;
 }
 
+static void CL_CALLBACK do_nothing(cl_mem mem, void *unused) { (void)mem, (void)unused; }
+
+/* Asked of the machine's own CPU, which alone is to call. This code is none that OpenCL knows for the call. */
+static bool does_call_back(const tdmi_bdevice *device) {
+    cl_int code;
+    cl_mem mem = tdmi_cl_is_cpu(device)
+                     ? tdmi_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE, 64, NULL, &code)
+                     : NULL;
+    if (!mem) return true;
+    code = tdmi_cl.clSetMemObjectDestructorCallback(mem, do_nothing, NULL);
+    (void)tdmi_cl.clReleaseMemObject(mem);
+    return code != CL_INVALID_OPERATION;
+}
+
 static tdm_status no_such_context(cl_int code) {
     return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "context is not a cl_context: %s (%d)",
                      tdmi_cl_error_name(code), code);
@@ -44,6 +58,7 @@ tdm_status tdmi_cl_device_adopt(tdmi_bdevice *device, size_t index, void *contex
         return no_such_context(code);
     }
     device->context = context;
+    device->calls_back = does_call_back(device);
     return TDM_OK;
 }
 
@@ -63,6 +78,7 @@ tdm_status tdmi_cl_device_init(tdmi_bdevice *device, size_t index) {
                              entry->facts.info.name);
         return tdmi_cl_fail(code, "clCreateContext");
     }
+    device->calls_back = does_call_back(device);
     return TDM_OK;
 }
 

@@ -125,7 +125,7 @@ static tdm_status cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem
 }
 
 tdm_status tdmi_cl_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
-    if (tdmi_cl_is_cpu(device)) return cpu_mem_alloc(device, size, mem);
+    if (tdmi_cl_is_cpu(device) && device->calls_back) return cpu_mem_alloc(device, size, mem);
     cl_int code;
     cl_mem handle = tdmi_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
     if (code != CL_SUCCESS) {

@@ -32,7 +32,7 @@ typedef struct tdmi_cl_entry {
     cl_platform_id platform;
     cl_device_id id;
     int order;           /* place in the enumeration: the last key of the sort */
-    bool native_kernels; /* a CPU that runs host functions in queue order */
+    bool native_kernels; /* a CPU that says it runs host functions in queue order */
     bool shares_memory;  /* a CPU that can have memory which needs no mapping: fine-grained SVM */
     tdmi_cl_compiler compiler;
     cl_ulong local_memory; /* of a group, bytes */
@@ -44,7 +44,8 @@ typedef struct tdmi_cl_entry {
 struct tdmi_bdevice {
     const tdmi_cl_entry *entry;
     cl_context context;
-    tdmi_mutex lock;           /* guards internal */
+    bool calls_back; /* the driver calls functions of ours; Wine's does not, and refuses to */
+    tdmi_mutex lock; /* guards internal */
     cl_command_queue internal; /* for host memory and for making allocations real; made at need */
     atomic_uint_least64_t generation; /* counts mem_free: see the kernel's `generation` */
     atomic_bool used_clblast;
@@ -55,6 +56,11 @@ struct tdmi_bdevice {
 /* Is the device the host itself? Its memory is then host memory. */
 static inline bool tdmi_cl_is_cpu(const tdmi_bdevice *device) {
     return device->entry->facts.info.type == TDM_DEVICE_CPU;
+}
+
+/* Does it run functions of ours in queue order? */
+static inline bool tdmi_cl_is_native(const tdmi_bdevice *device) {
+    return device->entry->native_kernels && device->calls_back;
 }
 
 struct tdmi_bqueue {

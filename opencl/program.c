@@ -174,7 +174,7 @@ static tdm_status check_limits(const tdmi_bdevice *device, const tdmi_program_so
  * many barriers. */
 static bool is_native(const tdmi_bdevice *device, const tdmi_variant *variant) {
     return variant->kernel < TDMI_KERNEL_COUNT && tdm_kernel_entries[variant->kernel].native &&
-           tdmi_cpu_run && device->entry->native_kernels;
+           tdmi_cpu_run && tdmi_cl_is_native(device);
 }
 
 tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source *source,

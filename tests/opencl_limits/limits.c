@@ -11,7 +11,7 @@
  *
  * A driver that lies has TDM_LIMITS_LIE: FROM=>TO, as its compiler takes the one text for the other, and several of
  * these with | between them; copies, as its buffers in the program's memory are copies of that; bytes, as it changes
- * one in large reads; or slow. */
+ * one in large reads; callbacks, as it says that it calls functions of the program's and refuses to; or slow. */
 #include <stdbool.h>
 #include <time.h>
 
@@ -120,7 +120,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     case CL_DEVICE_HALF_FP_CONFIG:
         GIVE(cl_device_fp_config, 0);
     case CL_DEVICE_EXECUTION_CAPABILITIES:
-        GIVE(cl_device_exec_capabilities, CL_EXEC_KERNEL);
+        GIVE(cl_device_exec_capabilities,
+             CL_EXEC_KERNEL | (lies("callbacks") ? CL_EXEC_NATIVE_KERNEL : 0));
     default:
         break;
     }
@@ -152,6 +153,12 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool waits, si
                                                   size, host, count, list, event);
     if (changes && code == CL_SUCCESS) ((unsigned char *)host)[size / 2] ^= 1;
     return code;
+}
+
+cl_int clSetMemObjectDestructorCallback(cl_mem mem, void(CL_CALLBACK *function)(cl_mem, void *),
+                                        void *user) {
+    if (lies("callbacks")) return CL_INVALID_OPERATION;
+    return REAL(clSetMemObjectDestructorCallback)(mem, function, user);
 }
 
 cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
