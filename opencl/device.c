@@ -14,7 +14,7 @@ static tdm_status begin(tdmi_bdevice *device, size_t index) {
 
 static void CL_CALLBACK do_nothing(cl_mem mem, void *unused) { (void)mem, (void)unused; }
 
-/* Asked of the machine's own CPU, which alone is to call. This code is none that OpenCL knows for the call. */
+/* Tried on the machine's own CPU, the only device that is to call. OpenCL has no such error for this function. */
 static bool does_call_back(const tdmi_bdevice *device) {
     cl_int code;
     cl_mem mem = tdmi_cl_is_cpu(device)
