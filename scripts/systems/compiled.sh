@@ -31,7 +31,7 @@ differing_exports() { # LIBRARY HEADER...
     shift
     diff <(cat "$@" | tr '\n' ' ' | grep -oE 'TDM_API [^;]*;' | grep -oE 'tdm_[a-z0-9_]+\(' | tr -d '(' | sort -u) \
         <(case $library in
-        *.dll) llvm-readobj --coff-exports "$library" | sed -n 's/^  Name: //p' ;;
+        *.dll) llvm-readobj --coff-exports "$library" | sed -n 's/^  Name: \(.\)/\1/p' ;; # one is ""
         *.dylib) llvm-nm --extern-only --defined-only "$library" | sed 's/.* _//' ;; # a name of C begins so
         *) llvm-nm --dynamic --defined-only "$library" | sed -e 's/@.*//' -e 's/.* //' | grep -v '^TANDEM_' ;;
         esac | sort -u)
@@ -122,7 +122,7 @@ system_windows() {
     status=$?
     program_row "$system" "build with -Werror" "$status" "$log-build"
     [ "$status" -eq 0 ] || return 1
-    remove_folder "$work/compiled/wine"
+    remove_folder "$work/compiled/wine" && mkdir "$work/compiled/wine" || return 1
     under_wine wineserver -p
     under_wine timeout 300 wine "$tools/build/tests/platform.exe" "$tools/build/lib/libtandem.dll" >"$log-platform" 2>&1
     program_row "$system" "the platform layer" $? "$log-platform"
