@@ -316,7 +316,8 @@ static int child(int count, char **arguments) {
                        !tdmi_environment_get("PLATFORM_GONE");
     printf("output\n");
     if (strcmp(arguments[5], "sleep") == 0) tdmi_sleep(UINT64_C(20000000000));
-    if (strcmp(arguments[5], "trap") == 0) __builtin_trap(); /* which no sanitizer takes for its own */
+    if (strcmp(arguments[5], "trap") == 0)
+        __builtin_trap(); /* which no sanitizer takes for its own */
     return right ? 42 : 1;
 }
 
