@@ -88,11 +88,22 @@ static int run_whole(const plain_test *test) {
     return failed;
 }
 
-/* A pattern's piece up to one of these characters, or the end. */
-static size_t piece(const char *pattern, const char *ends) { return strcspn(pattern, ends); }
+/* The length of an alternative: up to its | or ), groups within it whole. */
+static size_t piece(const char *pattern) {
+    size_t at = 0;
+    for (int depth = 0; pattern[at] && (depth > 0 || (pattern[at] != '|' && pattern[at] != ')'));
+         at++)
+        depth += pattern[at] == '(' ? 1 : pattern[at] == ')' ? -1 : 0;
+    return at;
+}
 
-/* Whether the text is what the pattern says, with * and @(a|b), which stand alone or at a time. */
+/* Whether the text is what the pattern says, with *, @(a|b), and !(a|b) as the whole pattern. */
 static bool matches(const char *pattern, const char *text) {
+    char made[1024];
+    if (pattern[0] == '!' && pattern[1] == '(') {
+        snprintf(made, sizeof made, "@%s", pattern + 1);
+        return !matches(made, text);
+    }
     if (pattern[0] == '*') {
         for (const char *rest = text;; rest++) {
             if (matches(pattern + 1, rest)) return true;
@@ -100,10 +111,11 @@ static bool matches(const char *pattern, const char *text) {
         }
     }
     if (pattern[0] == '@' && pattern[1] == '(') {
-        const char *end = strchr(pattern, ')');
-        for (const char *one = pattern + 2; end && one < end; one += piece(one, "|)") + 1) {
-            char made[512];
-            snprintf(made, sizeof made, "%.*s%s", (int)piece(one, "|)"), one, end + 1);
+        const char *end = pattern + 2 + piece(pattern + 2);
+        while (*end == '|')
+            end += 1 + piece(end + 1);
+        for (const char *one = pattern + 2; one < end; one += piece(one) + 1) {
+            snprintf(made, sizeof made, "%.*s%s", (int)piece(one), one, *end ? end + 1 : "");
             if (matches(made, text)) return true;
         }
         return false;
