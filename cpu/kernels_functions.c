@@ -69,7 +69,7 @@ TDM_FUNCTION_LIST(BLOCKS)
 #undef cos_f32
 #undef tan_f32
 
-/* Most blocks have no far angles, and take a fifth of the time. */
+/* Most blocks have no far angles, and are vectorised. */
 static tdm_i32 are_near(const float *x, uint32_t n) {
     tdm_i32 far = 0;
     TDM_SIMD for (uint32_t j = 0; j < n; j++) far |= tdm_abs_f32(x[j]) > TDM_NEAR;

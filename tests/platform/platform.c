@@ -124,7 +124,7 @@ static void info_is_right(void) {
     CHECK(tdmi_file_open(TDMI_HERE, folder, TDMI_OPEN_WRITE, NULL) == TDMI_NO_FILE);
 }
 
-/* What is open elsewhere can be replaced and removed, and who has it open keeps it. */
+/* A file that is open elsewhere can be replaced and removed, and stays readable there. */
 static void open_files_let_go(void) {
     const char *what = "";
     const tdmi_file old = make(TDMI_HERE, in_folder("table"));
