@@ -90,8 +90,8 @@ typedef struct tdmi_cpu_strip {
     uint32_t cols;
 } tdmi_cpu_strip;
 
-/* Columns of a panel; rows that are worth a turn through all panels, which they are in the cache for; and the strips
- * of f32, and of bf16 for processors with AVX512_BF16 or NULL. */
+/* Columns of a panel; rows of a whole tile; and the strips of f32, and of bf16 for processors with AVX512_BF16 or
+ * NULL. */
 typedef struct tdmi_cpu_panels {
     uint32_t cols, rows;
     void (*f32)(const tdmi_cpu_strip *strip);

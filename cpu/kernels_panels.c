@@ -148,4 +148,4 @@ static void strip_bf16(const tdmi_cpu_strip *s) {
 #endif
 
 const tdmi_cpu_panels JOIN(tdmi_cpu_panels_, TDMI_ISA) = {
-    .cols = COLS, .rows = 4 * ROWS, .f32 = strip_f32, .bf16 = STRIP_BF16};
+    .cols = COLS, .rows = ROWS, .f32 = strip_f32, .bf16 = STRIP_BF16};

@@ -7,6 +7,9 @@
 
 #include "cpu_backend.h"
 
+/* Tiles that take one turn through all panels: a turn's rows are in the cache. */
+enum { TILES = 4 };
+
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -34,7 +37,9 @@ int64_t tdmi_cpu_panels_product(const tdmi_host_gemm *g) {
     const tdmi_cpu_panels *panels = tdmi_cpu_panel_strips();
     const int64_t size = (int64_t)tdm_dtype_size(g->dtype), cols = panels->cols;
     const int64_t panel = tdmi_panel_depth(g->dtype, g->k) * size * cols;
-    const int64_t m = divide_up(g->m, divide_up(g->m, panels->rows)); /* all turns alike */
+    const int64_t turns =
+        divide_up(g->m, TILES * panels->rows); /* all of whole tiles, nearly alike */
+    const int64_t m = least(g->m, divide_up(divide_up(g->m, turns), panels->rows) * panels->rows);
     void (*const strip)(const tdmi_cpu_strip *) = g->dtype == TDM_BF16 ? panels->bf16 : panels->f32;
     for (int64_t col = 0; col < g->n; col += cols) {
         const tdmi_cpu_strip s = {
