@@ -72,15 +72,23 @@ inline Tensor make_like(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
     return make(queue, dtype, shape_of(given(x)));
 }
 
+/** Throws an Error that names the function that was called instead of the one that failed. */
+inline void check_in(const char *function, tdm_status status) {
+    if (status == TDM_OK) return;
+    const std::string text = tdm_last_error();
+    throw Error(tdm_fail(status, (function + text.substr(text.find(':'))).c_str()));
+}
+
 /** Of the shape that a, b and c, if there is one, broadcast to. */
-inline Tensor make_broadcast(const Queue &queue, tdm_dtype dtype, const tdm_tensor *a,
-                             const tdm_tensor *b, const tdm_tensor *c = nullptr) {
+inline Tensor make_broadcast(const Queue &queue, const char *function, tdm_dtype dtype,
+                             const tdm_tensor *a, const tdm_tensor *b,
+                             const tdm_tensor *c = nullptr) {
     tdm_tensor two = given(a);
     static_cast<void>(given(b));
     if (c) static_cast<void>(given(c));
-    tandem::check(tdm_broadcast_shape(a, b, &two.ndim, two.shape));
+    check_in(function, tdm_broadcast_shape(a, b, &two.ndim, two.shape));
     tdm_tensor all = two;
-    if (c) tandem::check(tdm_broadcast_shape(&two, c, &all.ndim, all.shape));
+    if (c) check_in(function, tdm_broadcast_shape(&two, c, &all.ndim, all.shape));
     return make(queue, dtype, shape_of(all));
 }
 
@@ -124,7 +132,8 @@ template <typename Function> Tensor view(Function function) {
 /** A function of two tensors, whose result has the dtype RESULT(that in which theirs meet). */
 #define TANDEM_FUNCTION_OF_TWO(name, RESULT)                                                       \
     inline Tensor name(const Queue &queue, const Tensor &a, const Tensor &b) {                     \
-        Tensor y = detail::make_broadcast(queue, RESULT(common_dtype(a->dtype, b->dtype)), a, b);  \
+        const tdm_dtype dtype = RESULT(common_dtype(a->dtype, b->dtype));                          \
+        Tensor y = detail::make_broadcast(queue, "tdm_" #name, dtype, a, b);                       \
         tandem::check(tdm_##name(queue, a, b, y));                                                 \
         return y;                                                                                  \
     }
@@ -278,7 +287,7 @@ TANDEM_FUNCTION_OF_TWO(greater_equal, TANDEM_BOOL)
 /** c ? a : b, of the dtype in which a and b meet */
 inline Tensor where(const Queue &queue, const Tensor &c, const Tensor &a, const Tensor &b) {
     const tdm_dtype dtype = common_dtype(a->dtype, b->dtype);
-    Tensor y = detail::make_broadcast(queue, dtype, a, b, c);
+    Tensor y = detail::make_broadcast(queue, "tdm_where", dtype, a, b, c);
     tandem::check(tdm_where(queue, c, a, b, y));
     return y;
 }
@@ -286,7 +295,7 @@ inline Tensor where(const Queue &queue, const Tensor &c, const Tensor &a, const 
 /** a · b + c, rounded once */
 inline Tensor fma(const Queue &queue, const Tensor &a, const Tensor &b, const Tensor &c) {
     const tdm_dtype dtype = common_dtype(common_dtype(a->dtype, b->dtype), c->dtype);
-    Tensor y = detail::make_broadcast(queue, detail::as_float(dtype), a, b, c);
+    Tensor y = detail::make_broadcast(queue, "tdm_fma", detail::as_float(dtype), a, b, c);
     tandem::check(tdm_fma(queue, a, b, c, y));
     return y;
 }
