@@ -3,7 +3,11 @@
 # have for each; a Mach-O file has one for all, and a DLL what TDM_API says. Nothing may be undefined, but on FreeBSD
 # environ, which programs have.
 function(tandem_export target)
-  if(NOT APPLE AND NOT WIN32)
+  if(APPLE) # not those of a static jansson
+    set(list ${PROJECT_BINARY_DIR}/exported.txt)
+    file(CONFIGURE OUTPUT ${list} CONTENT "_tdm_*\n")
+    target_link_options(${target} PRIVATE -Wl,-exported_symbols_list,${list})
+  elseif(NOT WIN32)
     set(map ${PROJECT_SOURCE_DIR}/lib/tandem.map)
     target_link_options(${target} PRIVATE -Wl,--version-script=${map}
       $<$<NOT:$<PLATFORM_ID:FreeBSD>>:-Wl,-z,defs>)

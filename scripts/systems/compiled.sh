@@ -45,7 +45,9 @@ compile() { # TOOLS SUFFIX TARGETS OPTION...
     remove_folder "$tools/build" && remove_folder "$tools/jansson" && mkdir -p "$tools" || return 1
     # These headers are any system's, but lie among those of this one.
     ln -sfn /usr/include/CL "$tools/CL" && ln -sf /usr/include/clblast*.h "$tools/" || return 1
+    # Hidden, as Zig's linker takes a list of what a dylib exports, and exports the rest as well.
     cmake -S "$sources/jansson/source" -B "$tools/jansson" "${options[@]}" -DCMAKE_INSTALL_PREFIX="$tools" \
+        -DCMAKE_C_VISIBILITY_PRESET=hidden \
         -DCMAKE_INSTALL_LIBDIR=lib -DJANSSON_BUILD_DOCS=OFF -DJANSSON_EXAMPLES=OFF -DJANSSON_WITHOUT_TESTS=ON &&
         cmake --build "$tools/jansson" --target install || return 1
     # shellcheck disable=SC2086  # a list of words
