@@ -21,12 +21,12 @@ static inline void tdmi_floating_leave(tdmi_floating before) {
         __builtin_ia32_ldmxcsr(before);
 }
 #elif defined(__aarch64__)
-typedef unsigned long tdmi_floating; /* FPCR */
+typedef unsigned long long tdmi_floating; /* FPCR */
 
 static inline tdmi_floating tdmi_floating_enter(void) {
     tdmi_floating before;
     __asm__ volatile("mrs %0, fpcr" : "=r"(before));
-    if (before != 0) __asm__ volatile("msr fpcr, %0" : : "r"(0ul));
+    if (before != 0) __asm__ volatile("msr fpcr, %0" : : "r"(0ull));
     return before;
 }
 

@@ -32,7 +32,9 @@ differing_exports() { # LIBRARY HEADER...
     diff <(cat "$@" | tr '\n' ' ' | grep -oE 'TDM_API [^;]*;' | grep -oE 'tdm_[a-z0-9_]+\(' | tr -d '(' | sort -u) \
         <(case $library in
         *.dll) llvm-readobj --coff-exports "$library" | sed -n 's/^  Name: \(.\)/\1/p' ;; # one is ""
-        *.dylib) llvm-nm --extern-only --defined-only "$library" | sed 's/.* _//' ;; # a name of C begins so
+        *.dylib) # a name of C begins with _; two names are the linker's
+            llvm-nm --extern-only --defined-only "$library" | sed -e 's/.* _//' |
+                grep -vx -e __dso_handle -e _mh_dylib_header ;;
         *) llvm-nm --dynamic --defined-only "$library" | sed -e 's/@.*//' -e 's/.* //' | grep -v '^TANDEM_' ;;
         esac | sort -u)
 }
@@ -47,7 +49,7 @@ compile() { # TOOLS SUFFIX TARGETS OPTION...
     ln -sfn /usr/include/CL "$tools/CL" && ln -sf /usr/include/clblast*.h "$tools/" || return 1
     # Hidden, as Zig's linker takes a list of what a dylib exports, and exports the rest as well.
     cmake -S "$sources/jansson/source" -B "$tools/jansson" "${options[@]}" -DCMAKE_INSTALL_PREFIX="$tools" \
-        -DCMAKE_C_VISIBILITY_PRESET=hidden \
+        -DCMAKE_POLICY_DEFAULT_CMP0063=NEW -DCMAKE_C_VISIBILITY_PRESET=hidden \
         -DCMAKE_INSTALL_LIBDIR=lib -DJANSSON_BUILD_DOCS=OFF -DJANSSON_EXAMPLES=OFF -DJANSSON_WITHOUT_TESTS=ON &&
         cmake --build "$tools/jansson" --target install || return 1
     # shellcheck disable=SC2086  # a list of words
