@@ -375,6 +375,48 @@ static void libraries_load(const char *file) {
     CHECK(library && tdmi_library_path(library, path, sizeof path) && tdmi_path_is_absolute(path));
 }
 
+static bool copy(const char *from, const char *to) {
+    static char part[1 << 16];
+    const tdmi_file in = tdmi_file_open(TDMI_HERE, from, TDMI_OPEN_READ, NULL);
+    const tdmi_file out = make(TDMI_HERE, to);
+    uint64_t at = 0;
+    size_t size = 1;
+    bool fine = in != TDMI_NO_FILE && out != TDMI_NO_FILE;
+    while (fine && size > 0) {
+        size = tdmi_file_read(in, at, part, sizeof part);
+        fine = tdmi_file_write_at(out, at, part, size) == size;
+        at += size;
+    }
+    if (in != TDMI_NO_FILE) (void)tdmi_file_close(in);
+    if (out != TDMI_NO_FILE) (void)tdmi_file_close(out);
+    return fine && at > 0;
+}
+
+static bool loads(const char *file, unsigned how) {
+    unsigned failure;
+    void *library = tdmi_library_load(file, how, &failure, NULL, 0);
+    if (library) tdmi_library_unload(library);
+    return library;
+}
+
+/* A name without a folder: of a driver it is the file of the system, never one that lies next to the program; of
+ * another library none that lies in the working directory. */
+static void planted_libraries_do_not_load(const char *self, const char *file) {
+    static const char name[] = "platform-planted.dll";
+    char here[1200], path[1200];
+    char *resolved = tdmi_path_resolve(".");
+    snprintf(here, sizeof here, "%s/%s", resolved, name);
+    snprintf(path, sizeof path, "%.*s%s", (int)tdmi_path_folder_length(self), self, name);
+    CHECK(copy(file, path) && loads(path, 0) && !loads(name, TDMI_LOAD_SYSTEM));
+    CHECK(tdmi_file_remove(TDMI_HERE, path));
+    CHECK(copy(file, here) && loads(here, 0) && !loads(name, TDMI_LOAD_SYSTEM));
+    if (strncmp(here, self, strlen(resolved)) != 0 ||
+        tdmi_path_folder_length(self) != strlen(resolved) + 1)
+        CHECK(!loads(name, 0));
+    CHECK(tdmi_file_remove(TDMI_HERE, here));
+    free(resolved);
+}
+
 int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "child") == 0) return child(count, arguments);
     CHECK(tdmi_folder_make_temporary(NULL, folder, sizeof folder));
@@ -395,6 +437,7 @@ int main(int count, char **arguments) {
     programs_run(self);
     processes_are_known(self);
     libraries_load(count > 1 ? arguments[1] : NULL);
+    if (count > 1) planted_libraries_do_not_load(self, arguments[1]);
     free(self);
     CHECK(tdmi_folder_remove(folder));
     printf("%d failures\n", failures);
