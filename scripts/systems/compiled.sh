@@ -117,6 +117,30 @@ windows_examples() {
     echo "$count rows, $failed not verified"
 }
 
+# There are mingw-w64's headers for arm64 here and none of its libraries: static libraries, which are not linked.
+compile_for_arm64() {
+    local tools=$work/compiled/windows-arm64
+    remove_folder "$tools" && mkdir -p "$tools" || return 1
+    ln -sfn /usr/include/CL "$tools/CL" && ln -sf /usr/include/clblast*.h "$tools/" || return 1
+    cmake -S "$work/compiled/tandem" -B "$tools/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_SYSTEM_NAME=Windows \
+        -DCMAKE_SYSTEM_PROCESSOR=ARM64 -DCMAKE_C_COMPILER=clang -DCMAKE_C_COMPILER_TARGET=aarch64-w64-mingw32 \
+        -DCMAKE_C_FLAGS="-D_UCRT -isystem /usr/share/mingw-w64/include" -DCMAKE_AR="$(command -v llvm-ar)" \
+        -DCMAKE_RANLIB="$(command -v llvm-ranlib)" -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY \
+        -DTANDEM_SAFETENSORS=OFF -DTANDEM_TOOLS=OFF -DTANDEM_WERROR=ON -DTANDEM_CL_INCLUDE="$tools" \
+        -DTANDEM_CLBLAST_INCLUDE="$tools" && cmake --build "$tools/build" --target tandem_static tandem_comm_static
+}
+
+# As MSVC reads them, which has no GNU C, by Clang, with mingw-w64's headers for the C library.
+read_headers_as_msvc() {
+    local header
+    for header in "$work"/compiled/tandem/{lib,comm}/include/tandem/*.h; do
+        clang --target=x86_64-pc-windows-msvc -fms-compatibility -fms-extensions -nostdinc \
+            -isystem "$(clang -print-resource-dir)/include" -isystem /usr/share/mingw-w64/include -x c -std=c11 -Wall \
+            -Wextra -Wpedantic -Werror -I"$work/compiled/tandem/lib/include" -I"$work/compiled/tandem/comm/include" \
+            -fsyntax-only "$header" || return 1
+    done
+}
+
 system_windows() {
     local log=$logs/$subject tools=$work/compiled/windows system status
     get_sources || return 1
@@ -125,6 +149,11 @@ system_windows() {
         -DCMAKE_PREFIX_PATH="$tools" >"$log-build" 2>&1
     status=$?
     program_row "$system" "build with -Werror" "$status" "$log-build"
+    compile_for_arm64 >"$log-arm64" 2>&1
+    program_row "arm64, Clang $(clang -dumpversion), mingw-w64" "compiled with -Werror; **neither linked nor run**" $? \
+        "$log-arm64"
+    read_headers_as_msvc >"$log-headers" 2>&1
+    program_row "x86_64, Clang $(clang -dumpversion) in MSVC's mode" "the public headers of C" $? "$log-headers"
     [ "$status" -eq 0 ] || return 1
     remove_folder "$work/compiled/wine" && mkdir "$work/compiled/wine" || return 1
     under_wine wineserver -p
