@@ -141,6 +141,18 @@ read_headers_as_msvc() {
     done
 }
 
+# The zip, unpacked at another path: a program finds it by CMake, and runs with its DLL.
+use_zip() {
+    local sources=$work/compiled/tandem unpacked=$tools/unpacked
+    "$sources/packaging/archive.sh" windows "$tools/zip" "$tools/build" || return 1
+    remove_folder "$unpacked" && mkdir "$unpacked" && (cd "$unpacked" && cmake -E tar xf "$tools"/zip/*.zip) || return 1
+    cmake -S "$sources/tests/consumer" -B "$tools/consumer" -G Ninja --toolchain "$sources/cmake/mingw-w64.cmake" \
+        -DCMAKE_PREFIX_PATH="$(echo "$unpacked"/*)" -DMAIN=main.c -DLIBRARY=tandem &&
+        cmake --build "$tools/consumer" --target consumer || return 1
+    cp "$unpacked"/*/bin/*.dll "$tools/consumer" && under_wine env TANDEM_BACKEND=cpu wine "$tools/consumer/consumer.exe" |
+        tee "$tools/consumer/out" && grep -q '^cpu:0, Tandem ' "$tools/consumer/out"
+}
+
 system_windows() {
     local log=$logs/$subject tools=$work/compiled/windows system status
     get_sources || return 1
@@ -163,6 +175,8 @@ system_windows() {
         TDM_TEST_SMALL=1 TDM_TEST_TAGS='!compiler' timeout 3600 wine "$tools/build/tests/suite_plain.exe" \
         >"$log-suite" 2>&1
     suite_row "$system" "suite on cpu, small cases, without a C compiler" $? "$log-suite"
+    use_zip >"$log-zip" 2>&1
+    program_row "$system" "a zip, and a program that finds it by CMake" $? "$log-zip"
     windows_examples >"$log-examples" 2>&1
     program_row "$system" "examples on cpu" $? "$log-examples"
     under_wine wineserver -k
