@@ -273,12 +273,14 @@ Test(environment, device_names) {
 }
 
 #if TEST_HAS_OPENCL
-/* The first backend of the list that lists a device gives the default; no device of a backend that
- * alone was requested is an error, not the cpu. */
+/* The first backend of the list that lists a device gives the default, but without a list no CPU through OpenCL does;
+ * no device of a backend that alone was requested is an error, not the cpu. */
 Test(environment, backend_order) {
     static const struct {
         const char *icd, *line, *status, *words;
     } cases[] = {
+        {ICD_POCL, "TANDEM_BACKEND", "TDM_OK", "opencl:0|default: cpu:0"},
+        {ICD_POCL, "TANDEM_BACKEND=auto", "TDM_OK", "opencl:0|default: cpu:0"},
         {ICD_POCL, "TANDEM_BACKEND=opencl", "TDM_OK", "default: opencl:0"},
         {ICD_POCL, "TANDEM_BACKEND=cpu,opencl", "TDM_OK", "opencl:0|default: cpu:0"},
         {ICD_POCL, "TANDEM_BACKEND=opencl,cpu", "TDM_OK", "cpu:0|default: opencl:0"},
