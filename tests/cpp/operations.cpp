@@ -78,6 +78,10 @@ void test_layers(const Machine &m) {
         tandem::matmul(q, tandem::reshape(x, {1, 2, 1, 3}),
                        tandem::reshape(tandem::transpose(w, 0, 1), {1, 1, 3, 2}));
     EXPECT(m.is(repeated, TDM_F32, {1, 2, 1, 2}, {7, 5, 16, 11}));
+#if __cplusplus >= 202002L
+    EXPECT(m.is(tandem::matmul(q, x, x, {.transpose_b = true, .bias = b}), TDM_F32, {2, 2},
+                {24, 52, 42, 97}));
+#endif
     EXPECT(m.is(tandem::linear(q, x, w, b), TDM_F32, {2, 2}, {17, 25, 26, 31}));
     EXPECT(m.is(tandem::linear(q, x, w), TDM_F32, {2, 2}, {7, 5, 16, 11}));
     tandem::StateDict dict = tandem::StateDict::create();
@@ -321,6 +325,17 @@ void test_kernels_and_graphs(const Machine &m) {
         tandem::Kernel::rows(m.device, texts, {TDM_TENSOR("x"), TDM_TENSOR("sum")});
     squares.run(m.queue, {{"x", x}, {"sum", r}});
     EXPECT(m.is(r, TDM_F32, {1}, {14}));
+    static const char text[] = "KERNEL(halve)\n{\n    FOR_PIECES(row, begin, end)\n    {\n"
+                               "        GLOBAL const T *const xr = ROW(x, row);\n"
+                               "        GLOBAL T *const yr = ROW(y, row);\n"
+                               "        FOR_LANES(j, begin, end)\n        {\n"
+                               "            STORE(yr, j, SCALAR(args.s) * LOAD(xr, j));\n"
+                               "        }\n    }\n}\n";
+    const auto halved = tandem::Kernel::source(m.device, text, "halve.cl", "halve",
+                                               {TDM_TENSOR("x"), TDM_OUTPUT("y"), TDM_NUMBER("s")});
+    Tensor half = Tensor::empty(m.queue, TDM_F32, {3});
+    halved.run(m.queue, {{"x", x}, {"y", half}, {"s", 0.5}});
+    EXPECT(m.is(half, TDM_F32, {3}, {0.5F, 1, 1.5F}));
 
     const tandem::Graph graph(m.queue);
     graph.record([&] { tandem::check(tdm_add(m.queue, x, y, y)); });
