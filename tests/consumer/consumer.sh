@@ -119,4 +119,10 @@ if [ -x "$prefix/bin/tdm" ]; then
     grep -q '^complete -c tdm ' "$prefix/share/fish/vendor_completions.d/tdm.fish"
 fi
 [ -f "$prefix/share/doc/tandem/docs/lesson.md" ] || { echo "the guides are not installed"; exit 1; }
+find "$prefix/share/doc" -name '*.md' | while read -r page; do
+    grep -o '](\([^):#]*\)[)#]' "$page" | sed -e 's/^](//' -e 's/.$//' | while read -r link; do
+        [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+    done
+done >"$work/dead"
+[ ! -s "$work/dead" ] || { echo "links to what is not installed:"; cat "$work/dead"; exit 1; }
 echo "consumers: all well"
