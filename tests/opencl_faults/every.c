@@ -5,7 +5,6 @@
  *
  * The kernels come from the cache, which a run without failures fills; with TDM_TEST_SOURCES they are built of their
  * sources every time. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,61 +46,37 @@ static failing_excuse unseen[] = {
 };
 enum { UNSEEN_OF_KEPT = sizeof unseen / sizeof *unseen - 3 };
 
-static opencl_count_reset_function *reset;
-static opencl_count_called_function *called_of;
-static opencl_count_failed_function *failed_of;
-static opencl_fail_nth_function *fail_nth;
-
-static void find(void *library, const char *name, void *address) {
-    void *symbol = library ? dlsym(library, name) : NULL;
-    if (!symbol) {
-        fprintf(stderr, "no stand-in with %s: %s\n", name, dlerror());
-        abort();
-    }
-    memcpy(address, &symbol, sizeof symbol);
-}
-
-/* In a process that is about to work: the ICD loader is not opened in the one that starts the others. */
-static void open_stand_in(void) {
-    if (reset) return;
-    void *library = dlopen(TEST_STAND_IN, RTLD_NOW | RTLD_LOCAL);
-    find(library, "opencl_count_reset", &reset);
-    find(library, "opencl_count_called", &called_of);
-    find(library, "opencl_count_failed", &failed_of);
-    find(library, "opencl_fail_nth", &fail_nth);
+/* Opened by a process that is about to work, not by the one that starts the others: it loads the ICD loader. */
+static const stand_in *opencl(void) {
+    static const stand_in *opened;
+    if (!opened) opened = stand_in_open();
+    return opened;
 }
 
 static const char *called(size_t index) {
     unsigned long calls;
-    open_stand_in();
-    return called_of(index, &calls);
+    return opencl()->called(index, &calls);
 }
 
 static unsigned long calls(const char *function) {
     const char *name;
     unsigned long count;
-    open_stand_in();
-    for (size_t i = 0; (name = called_of(i, &count)); i++)
+    for (size_t i = 0; (name = opencl()->called(i, &count)); i++)
         if (strcmp(name, function) == 0) return count;
     return 0;
 }
 
-static unsigned long failures(void) {
-    unsigned long all = 0, count;
-    const char *name;
-    for (size_t i = 0; (name = called_of(i, &count)); i++)
-        all += failed_of(name);
-    return all;
-}
+static unsigned long failures(void) { return opencl()->failed(NULL); }
 
 static void fail(const char *function, unsigned long nth, bool onwards, int error) {
-    open_stand_in();
-    fail_nth(function, nth, onwards, error);
+    opencl()->fail_nth(function, nth, onwards, error);
 }
 
-static void heal(void) { reset(); }
+static void heal(void) { opencl()->reset(); }
 
-static long done(const char *function) { return (long)(calls(function) - failed_of(function)); }
+static long done(const char *function) {
+    return (long)(calls(function) - opencl()->failed(function));
+}
 
 static const char *left(const char *function) {
     static const struct {

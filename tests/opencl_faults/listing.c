@@ -12,7 +12,7 @@
 
 #include <tandem/tandem.h>
 
-#include "stand_in.h"
+#include "calls/stand_in.h"
 
 enum { DEVICES = 8, UNTOUCHED = 3, OUT_OF_RESOURCES = -5, OUT_OF_HOST_MEMORY = -6, INVALID = -30 };
 
@@ -59,10 +59,12 @@ static int bad(unsigned long nth, int times, int code, const char *what) {
 static int try_failure(unsigned long nth, int times, int code) {
     static listing now;
     tdm_device *device = NULL;
-    stand_in opencl = stand_in_open();
-    opencl.fail(NULL, nth, nth + (unsigned long)times - 1, code);
+    const stand_in *const opencl = stand_in_open();
+    for (int i = 0; i < times; i++)
+        opencl->fail_nth(NULL, nth + (unsigned long)i, false, code);
     if (!list(&now)) return bad(nth, times, code, "no list");
-    unsigned long failures = opencl.heal();
+    const unsigned long failures = opencl->failed(NULL);
+    opencl->reset();
     if (failures == 0) return UNTOUCHED;
     if (times == 1 && !is_complete(&now, true)) return bad(nth, times, code, "another list");
     if (tdm_device_open("opencl:0", &device) != TDM_OK) return bad(nth, times, code, "no device");

@@ -4,7 +4,6 @@
  * once, so that a transfer from memory that was freed ends the process. Each test is a separate
  * process. */
 #include <criterion/criterion.h>
-#include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +11,13 @@
 
 #include <tandem/tandem.h>
 
-#include "stand_in.h"
+#include "calls/stand_in.h"
 #include "support/check.h"
 #include "support/folder.h"
 
 enum { OUT_OF_RESOURCES = -5, MIB = 1 << 20 };
 
-static stand_in opencl;
+static const stand_in *opencl;
 static tdm_device *device;
 static tdm_queue *queue;
 
@@ -43,7 +42,7 @@ static void begin(void) {
     opencl = stand_in_open();
     OK(tdm_device_open("opencl:0", &device));
     OK(tdm_queue_create(device, 0, &queue));
-    opencl.lazy(true);
+    opencl->hold_transfers(true);
 }
 
 static void end(void) {
@@ -55,10 +54,14 @@ TestSuite(waits, .init = begin, .fini = end);
 
 /* The wait number nth and all later ones fail, until `heal`. */
 static void break_waits(unsigned long nth) {
-    opencl.fail("clFinish", nth, ULONG_MAX, OUT_OF_RESOURCES);
+    opencl->reset();
+    opencl->fail_nth("clFinish", nth, true, OUT_OF_RESOURCES);
 }
 
-static void heal(void) { CHECK(opencl.heal() > 0, "no wait failed"); }
+static void heal(void) {
+    CHECK(opencl->failed(NULL) > 0, "no wait failed");
+    opencl->reset();
+}
 
 #define FAILS(call) REFUSED(call, TDM_ERROR_BACKEND, "CL_OUT_OF_RESOURCES")
 
@@ -85,7 +88,8 @@ Test(waits, one_failure) {
     OK(tdm_buffer_create(device, MIB, &buffer));
     OK(tdm_host_alloc(device, MIB, &memory));
     count_up(memory, MIB);
-    opencl.fail("clFinish", 1, 1, OUT_OF_RESOURCES);
+    opencl->reset();
+    opencl->fail_nth("clFinish", 1, false, OUT_OF_RESOURCES);
     FAILS(tdm_buffer_write(queue, buffer, 0, memory, MIB));
     tdm_host_free(device, memory);
     heal();
@@ -162,13 +166,20 @@ Test(waits, copy_from_cpu) {
 static const int lost_codes[] = {-2, -34, -36, -9999};
 enum { LOST_CODES = sizeof lost_codes / sizeof lost_codes[0] };
 
+/* The nth call of a transfer's function finds the device lost, and so do all later ones and, if `every_wait`, waits. */
+static void lose(const char *function, unsigned long nth, bool every_wait, int code) {
+    opencl->reset();
+    opencl->fail_nth(function, nth, true, code);
+    if (every_wait) opencl->fail_nth("clFinish", 1, true, code);
+}
+
 /* A new device and queue in place of the lost ones, which are given back. */
 static void open_again(void) {
     tdm_queue_destroy(queue);
     tdm_device_release(device);
     heal();
-    opencl.lazy(false); /* what waited goes on now */
-    opencl.lazy(true);
+    opencl->hold_transfers(false); /* what waited goes on now */
+    opencl->hold_transfers(true);
     OK(tdm_device_open("opencl:0", &device));
     OK(tdm_queue_create(device, 0, &queue));
 }
@@ -182,7 +193,7 @@ Test(waits, lost_pinned) {
         OK(tdm_buffer_create(device, MIB, &buffer));
         OK(tdm_host_alloc(device, MIB, &memory));
         OK(tdm_buffer_read_async(queue, buffer, 0, memory, MIB));
-        opencl.fail("clEnqueueReadBuffer,clFinish", 1, ULONG_MAX, lost_codes[i]);
+        lose("clEnqueueReadBuffer", 1, true, lost_codes[i]);
         REFUSED(tdm_buffer_read(queue, buffer, 0, memory, 64), TDM_ERROR_DEVICE_LOST, "opencl:0");
         REFUSED(tdm_queue_finish(queue), TDM_ERROR_DEVICE_LOST, "opencl:0");
         tdm_host_free(device, memory);
@@ -200,7 +211,7 @@ Test(waits, lost_then_finished) {
         OK(tdm_buffer_create(device, MIB, &buffer));
         OK(tdm_buffer_fill(queue, buffer, 0, MIB, "x", 1));
         OK(tdm_buffer_read_async(queue, buffer, 0, bytes, MIB));
-        opencl.fail("clEnqueueReadBuffer", 1, 1, lost_codes[i]);
+        lose("clEnqueueReadBuffer", 1, false, lost_codes[i]);
         REFUSED(tdm_buffer_read(queue, buffer, 0, bytes, 64), TDM_ERROR_DEVICE_LOST, "opencl:0");
         REFUSED(tdm_queue_finish(queue), TDM_ERROR_DEVICE_LOST, "opencl:0|lost earlier");
         CHECK(bytes[MIB - 1] == 'x', "the read goes on");
@@ -231,7 +242,7 @@ Test(waits, lost_while_moved) {
     for (int i = 0; i < LOST_CODES; i++) {
         tdm_state_dict *moved = NULL, *dict = dict_of_two(other, MIB);
         check_case("code %d", lost_codes[i]);
-        opencl.fail("clEnqueueWriteBuffer,clFinish", 2, ULONG_MAX, lost_codes[i]);
+        lose("clEnqueueWriteBuffer", 2, true, lost_codes[i]);
         REFUSED(tdm_state_dict_to(other, dict, device, &moved), TDM_ERROR_DEVICE_LOST, "opencl:0");
         tdm_state_dict_destroy(dict);
         OK(tdm_device_trim(cpu));
@@ -251,7 +262,7 @@ Test(waits, lost_in_format) {
         OK(tdm_ones(queue, TDM_F64, 2, (const int64_t[]){25, 50}, &x));
         OK(tdm_queue_finish(queue));
         x.shape[1] = 40; /* a view with gaps, of 8000 bytes */
-        opencl.fail("clEnqueueReadBuffer", 2 + (unsigned)i % 2, ULONG_MAX, lost_codes[i]);
+        lose("clEnqueueReadBuffer", 2 + (unsigned)i % 2, false, lost_codes[i]);
         REFUSED(tdm_format(queue, &x, text, sizeof text, &length), TDM_ERROR_DEVICE_LOST,
                 "opencl:0");
         tdm_tensor_release(&x);
@@ -319,7 +330,7 @@ Test(waits, lost_while_saved) {
         const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
         tdm_state_dict *dict = dict_of_two(queue, MIB / 4);
         check_case("code %d", lost_codes[i]);
-        opencl.fail("clEnqueueReadBuffer,clFinish", 2, ULONG_MAX, lost_codes[i]);
+        lose("clEnqueueReadBuffer", 2, true, lost_codes[i]);
         REFUSED(tdm_save(queue, dict, folder_path("file"), &options), TDM_ERROR_DEVICE_LOST,
                 "opencl:0");
         tdm_state_dict_destroy(dict);
