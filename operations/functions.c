@@ -20,34 +20,34 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(sign, -10, 10, (a > 0) - (a < 0))                                                            \
     X(square, -10, 10, a *a)                                                                       \
     X(relu, -10, 10, a > 0 ? a : 0)                                                                \
-    X(sqrt, 0, 1e4, sqrtl(a))                                                                      \
-    X(rsqrt, 1e-3, 1e4, 1 / sqrtl(a))                                                              \
+    X(sqrt, 0, 6e4, sqrtl(a))                                                                      \
+    X(rsqrt, 1e-3, 6e4, 1 / sqrtl(a))                                                              \
     X(reciprocal, 1e-3, 1e4, 1 / a)                                                                \
-    X(exp, -10, 11, expl(a))                                                                       \
-    X(exp2, -10, 12, exp2l(a))                                                                     \
+    X(exp, -85, 11, expl(a))                                                                       \
+    X(exp2, -120, 15, exp2l(a))                                                                    \
     X(expm1, -5, 5, expm1l(a))                                                                     \
-    X(log, 1e-4, 2, logl(a))                                                                       \
-    X(log2, 1e-4, 1e4, log2l(a))                                                                   \
-    X(log10, 1e-4, 1e4, log10l(a))                                                                 \
+    X(log, 1e-30, 2, logl(a))                                                                      \
+    X(log2, 1e-30, 6e4, log2l(a))                                                                  \
+    X(log10, 1e-30, 6e4, log10l(a))                                                                \
     X(log1p, -0.9, 10, log1pl(a))                                                                  \
-    X(sin, 0.1, 3, sinl(a))                                                                        \
-    X(cos, -1.5, 1.5, cosl(a))                                                                     \
+    X(sin, -100, 100, sinl(a))                                                                     \
+    X(cos, -100, 100, cosl(a))                                                                     \
     X(tan, -1.5, 1.5, tanl(a))                                                                     \
     X(asin, -1, 1, asinl(a))                                                                       \
     X(acos, -1, 1, acosl(a))                                                                       \
     X(atan, -50, 50, atanl(a))                                                                     \
-    X(sinh, -8, 8, sinhl(a))                                                                       \
-    X(cosh, -8, 8, coshl(a))                                                                       \
+    X(sinh, -11, 11, sinhl(a))                                                                     \
+    X(cosh, -11, 11, coshl(a))                                                                     \
     X(asinh, -50, 50, asinhl(a))                                                                   \
     X(acosh, 1, 50, acoshl(a))                                                                     \
     X(atanh, -0.99, 0.99, atanhl(a))                                                               \
     X(tanh, -10, 10, tanhl(a))                                                                     \
     X(erf, -4, 4, erfl(a))                                                                         \
-    X(erfc, -3, 2, erfcl(a))                                                                       \
-    X(floor, -100, 100, floorl(a))                                                                 \
-    X(ceil, -100, 100, ceill(a))                                                                   \
-    X(round, -100, 100, rintl(a))                                                                  \
-    X(trunc, -100, 100, truncl(a))                                                                 \
+    X(erfc, -3, 3, erfcl(a))                                                                       \
+    X(floor, -1000, 1000, floorl(a))                                                               \
+    X(ceil, -1000, 1000, ceill(a))                                                                 \
+    X(round, -1000, 1000, rintl(a))                                                                \
+    X(trunc, -1000, 1000, truncl(a))                                                               \
     X(gelu, 0, 8, a / 2 * erfcl(-a * M_SQRT1_2))                                                   \
     X(gelu_tanh, 0, 8, a / 2 * (1 + tanhl(ROOT_2_OVER_PI * (a + 0.044715L * a * a * a))))          \
     X(silu, -5, 20, a / (1 + expl(-a)))                                                            \

@@ -317,7 +317,7 @@ Test(expression_rules, numbers_of_elements) {
 }
 
 /* In place, at lengths with a tail, past the cache, and many steps. */
-Test(expression_rules, lengths_in_place, TAGS("few texts")) {
+Test(expression_rules, lengths_in_place, TAGS("lanes few texts")) {
     static const int64_t lengths[] = {1, 2, 15, 16, 17, 63, 1000, 1024, 1025, 65537, 3000001};
     for (size_t l = 0; l < (small ? 9 : sizeof lengths / sizeof *lengths); l++) {
         const int64_t n = lengths[l];
