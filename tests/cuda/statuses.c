@@ -1,8 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's error numbers become a status, with a message that says what to do. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "control.h"
 #include "cuda/declarations.h"
@@ -49,33 +47,5 @@ Test(statuses, of_errors) {
         CHECK(cuda_sim_failures() == 1 && !queue, "%lu failures", cuda_sim_failures());
         cuda_sim_heal();
     }
-    tdm_device_release(device);
-}
-
-/* Fills of every period, of more rows than one call sets, in patterns that repeat a shorter one. */
-Test(statuses, fills) {
-    enum { SIZE = 200000 / 16 * 16 };
-    tdm_device *device = NULL;
-    tdm_queue *queue = NULL;
-    tdm_buffer *buffer = NULL;
-    unsigned char *got = malloc(SIZE);
-    if (!OK(tdm_device_open("cuda:1", &device)) || !OK(tdm_queue_create(device, 0, &queue)) ||
-        !OK(tdm_buffer_create(device, SIZE, &buffer)))
-        return;
-    for (size_t period = 1; period <= 16; period *= 2) {
-        unsigned char pattern[16];
-        for (size_t i = 0; i < sizeof pattern; i++)
-            pattern[i] = (unsigned char)(100 + period + i % period);
-        check_case("period %zu", period);
-        OK(tdm_buffer_fill(queue, buffer, 0, SIZE, pattern, sizeof pattern));
-        OK(tdm_buffer_read(queue, buffer, 0, got, SIZE));
-        size_t wrong = 0;
-        while (wrong < SIZE && got[wrong] == pattern[wrong % 16])
-            wrong++;
-        CHECK(wrong == SIZE, "byte %zu is %d", wrong, got[wrong]);
-    }
-    free(got);
-    tdm_buffer_release(buffer);
-    tdm_queue_destroy(queue);
     tdm_device_release(device);
 }

@@ -224,6 +224,18 @@ Test(refused, but_not_neighbours) {
     }
 }
 
+/* An output whose buffer is read-only. */
+Test(refused, read_only) {
+    EACH_OPERATION(op) EACH_OPERAND(op, i) {
+        if (!(op->operand[i].role & OP_OUT)) continue;
+        sample s = all_of(op);
+        check_case("%s with a frozen %s", op->name, op->operand[i].name);
+        tdm_buffer_freeze(s.operand[i]->t.buffer);
+        REFUSED(sample_call(&s), TDM_ERROR_READ_ONLY, words(&s, op->operand[i].name));
+        untouched(&s);
+    }
+}
+
 Test(refused, numbers) {
     EACH_OPERATION(op) {
         if (!op->number.name || !op->operand[0].name) continue;
