@@ -12,10 +12,11 @@ TestSuite(operations, .init = device_open, .fini = device_close, TAGS("kernels")
 /* rows, columns, gap between rows: of lanes alone and of many, with tails, as long as a group holds, cut, of one
  * element; the first are those of slow devices. */
 static const int64_t extents[][3] = {
-    {5, 63, 1},    {6, 64, 0},    {2, 65, 2},    {1, 1, 0},       {3, 127, 0},   {300, 17, 0},
-    {4, 2, 0},     {3, 1000, 0},  {2, 257, 3},   {8, 8, 0},       {4, 4096, 8},  {3, 3, 1},
-    {900, 33, 0},  {2, 4099, 1},  {3, 8192, 0},  {2, 20003, 0},   {1, 65536, 0}, {3, 65535, 1},
-    {20000, 5, 0}, {70000, 3, 1}, {64, 8193, 1}, {1, 1000003, 0}, {70000, 1, 0}, {9000, 1023, 0}};
+    {5, 63, 1},     {6, 64, 0},    {2, 65, 2},    {1, 1, 0},       {3, 127, 0},   {300, 17, 0},
+    {4, 2, 0},      {3, 1000, 0},  {2, 257, 3},   {8, 8, 0},       {4, 4096, 8},  {3, 3, 1},
+    {900, 33, 0},   {2, 4099, 1},  {3, 8192, 0},  {2, 20003, 0},   {1, 65536, 0}, {3, 65535, 1},
+    {20000, 5, 0},  {70000, 3, 1}, {64, 8193, 1}, {1, 1000003, 0}, {70000, 1, 0}, {9000, 1023, 0},
+    {40, 16385, 0}, {40, 32769, 0}};
 enum { EXTENTS = sizeof extents / sizeof *extents, SLOW_EXTENTS = 11 };
 
 /* Whether a case of an expression's kernel, which compilers take long for, is run. */

@@ -111,15 +111,8 @@ Test(softmax_scaled, masks) {
                     return;
 }
 
-/* Rows that a device cuts into chunks, of which a causal row may count none. */
-Test(softmax_scaled, few_long_rows) {
-    static const int64_t shapes[][4] = {{1, 1, 2, 20000}, {1, 2, 2, 70000}};
-    for (int d = 0; d < float_dtype_count; d++)
-        for (int k = 0; k < (small ? 2 : 8); k++)
-            if (in_turn(d + k) && !scaled_case(float_dtypes[d], shapes[small ? 0 : k % 2],
-                                               k % MASKS, k % 4 != 3, k & 1, k & 2, k == 5 ? 1 : 0))
-                return;
-    /* the mask leaves nothing of the last chunks, or of any */
+/* Rows that are cut, of whose last chunks the mask leaves nothing, or of any; a causal row may count none. */
+Test(softmax_scaled, rows_that_end_early) {
     const int64_t cols = small ? 20000 : 90000;
     for (int d = 0; d < float_dtype_count; d++) {
         const tdm_dtype dtype = float_dtypes[d];
@@ -144,16 +137,6 @@ Test(softmax_scaled, few_long_rows) {
             array_free_all();
         }
     }
-}
-
-/* Rows enough not to be cut, about as long as those whose exponentials a CPU keeps, and longer. */
-Test(softmax_scaled, many_long_rows) {
-    static const int64_t cols[] = {16384, 16385, 32768, 32769, 33000};
-    for (int d = 0; d < float_dtype_count; d++)
-        for (size_t i = 0; i < (small ? 2 : sizeof cols / sizeof *cols); i++) {
-            const int64_t shape[4] = {1, 1, small ? 8 : 40, cols[i]};
-            if (!scaled_case(float_dtypes[d], shape, OF_ROWS, i % 2, i % 3 != 1, false, 0)) return;
-        }
 }
 
 /* Columns that a causal row does not count have no effect, even NaN; NaN and Inf that it counts have. The plain form
