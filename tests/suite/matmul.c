@@ -188,46 +188,25 @@ Test(matmul, batches) {
     ARRAY_CHECK(c, want, bound);
 }
 
-/* Bias and every activation after the product, alone and with alpha, beta, batches, views. */
+/* Bias and every activation after the product, alone and with alpha, beta, batches, and every view that C may be: gaps
+ * between rows, between matrices, stored column by column, one row or column only. */
 Test(matmul, epilogues) {
     for (int d = 0; d < float_dtype_count; d++) {
-        for (int act = 0; act < TDM_ACTIVATION_COUNT; act++) {
-            if (!in_turn(d + act)) continue;
-            for (int i = 0; i < (small ? 1 : 5); i++) {
-                gemm_case g = plain;
-                g.dtype = float_dtypes[d];
-                g.activation = (tdm_activation)act;
-                g.bias = i != 1;
-                g.m = random_integer(1, 40), g.n = random_integer(1, 80);
-                g.k = random_integer(1, 40);
-                g.beta = i == 2 ? 0.5 : 0.0;
-                g.alpha = i == 2 ? -0.5 : 1.0;
-                g.batch = i == 3 ? 3 : 0;
-                g.pad = i == 4 ? 3 : 0;
-                g.transpose_b = i & 1;
-                if (!run_case(&g)) break;
-            }
-        }
-    }
-}
-
-/* Bias and activation go with every view that C may be: gaps between rows, between matrices, stored
- * column by column, one row or column only. The provider is the one that is named. */
-Test(matmul, epilogues_of_every_view) {
-    for (int d = 0; d < float_dtype_count; d++) {
-        for (int i = 0; i < (small ? 16 : 64); i++) {
+        for (int i = 0; i < (small ? 21 : 84); i++) {
             gemm_case g = plain;
             g.dtype = float_dtypes[d];
-            g.activation = i % 3 == 0 ? TDM_ACTIVATION_NONE : TDM_ACTIVATION_GELU_TANH;
+            g.activation = (tdm_activation)(i % TDM_ACTIVATION_COUNT);
+            if (g.activation != TDM_ACTIVATION_NONE && !in_turn(d + i)) continue;
             g.bias = i % 3 != 1;
             g.batch = i % 4 == 3 ? 0 : random_integer(1, 4);
             g.view_c = i & 4;
             g.pad = i & 8 ? random_integer(1, 5) : 0;
-            g.m = i % 5 == 1 ? 1 : random_integer(2, 30);
-            g.n = i % 5 == 2 ? 1 : random_integer(2, 30);
-            g.k = random_integer(1, 20);
-            g.alpha = i % 7 == 6 ? 0.0 : 1.0;
-            g.beta = i % 7 == 5 ? 0.5 : 0.0;
+            g.m = i % 5 == 1 ? 1 : random_integer(2, 40);
+            g.n = i % 5 == 2 ? 1 : random_integer(2, 80);
+            g.k = random_integer(1, 40);
+            g.transpose_b = random_integer(0, 1);
+            g.alpha = i % 9 == 8 ? 0.0 : i % 9 == 5 ? -0.5 : 1.0;
+            g.beta = i % 8 == 5 ? 0.5 : 0.0;
             if (!run_case(&g)) break;
         }
     }
