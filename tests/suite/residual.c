@@ -40,35 +40,43 @@ static void check(sample *s) {
     array_free_all();
 }
 
-#define EACH_CASE(o, d, l)                                                                         \
-    for (int o = 0; o < OPERATIONS; o++)                                                           \
-        for (int d = 0; d < float_dtype_count; d++)                                                \
-            for (int l = 0; l < length_count(); l++)
+/* What the sum has and x has not, or the other way round: elements far from all others, which the residual takes away;
+ * a slope that it makes flat, of which LayerNorm gives exactly the bias; NaN and infinities of x, of the residual, and
+ * of their sum alone, each of which spoils its row and no other; x twice. */
+enum { CANCELS, FLAT, NO_NUMBERS, TWICE, KINDS };
 
-/* Elements far from all others, which the residual takes away. */
-Test(residual, outliers_that_cancel) {
-    EACH_CASE(o, d, l) {
-        const int64_t cols = lengths[l];
-        sample s = make(o, float_dtypes[d], 2, cols);
-        for (int64_t j = 0; j < 2 * cols; j++) {
-            if (j % cols != cols / 8 && j % cols != cols / 8 * 3 && j != cols - 1) continue;
-            s.operand[X]->v[j] = 4096.0;
-            s.operand[RESIDUAL]->v[j] = -4096.0;
-        }
-        check(&s);
+static void fill(const sample *s, int kind, double most) {
+    const int64_t cols = op_cols(&s->c), at = random_integer(0, cols - 1);
+    double *const x = s->operand[X]->v, *const residual = s->operand[RESIDUAL]->v;
+    for (int64_t j = 0; kind == FLAT && j < 6 * cols; j++) {
+        x[j] = (double)(j % 50 - 25);
+        residual[j] = 100.0 - x[j];
     }
+    for (int64_t i = 0; kind == CANCELS && i < 6 * cols; i += cols)
+        for (int k = 0; k < 3; k++) {
+            const int64_t far[] = {cols / 8, cols / 8 * 3, cols - 1};
+            x[i + far[k]] = 4096.0;
+            residual[i + far[k]] = -4096.0;
+        }
+    if (kind != NO_NUMBERS) return;
+    x[cols + at] = (double)NAN;
+    residual[2 * cols + at] = (double)INFINITY;
+    x[3 * cols + at] = (double)INFINITY; /* their sum is no number */
+    residual[3 * cols + at] = -(double)INFINITY;
+    x[4 * cols + at] = residual[4 * cols + at] = -most; /* its sum overflows */
 }
 
-/* A slope that the residual makes flat: LayerNorm gives exactly the bias. */
-Test(residual, constant_sum) {
-    EACH_CASE(o, d, l) {
-        sample s = make(o, float_dtypes[d], 2, lengths[l]);
-        for (int64_t j = 0; j < 2 * lengths[l]; j++) {
-            s.operand[X]->v[j] = (double)(j % 50 - 25);
-            s.operand[RESIDUAL]->v[j] = 100.0 - s.operand[X]->v[j];
-        }
-        check(&s);
-    }
+Test(residual, sums) {
+    for (int o = 0; o < OPERATIONS; o++)
+        for (int d = 0; d < float_dtype_count; d++)
+            for (int l = 0; l < length_count(); l++)
+                for (int kind = 0; kind < KINDS; kind++) {
+                    const tdm_dtype dtype = float_dtypes[d];
+                    sample s = make(o, dtype, 6, lengths[l]);
+                    fill(&s, kind, dtype_max(dtype) * 0.9);
+                    if (kind == TWICE) s.operand[RESIDUAL] = s.operand[X];
+                    check(&s);
+                }
 }
 
 /* A mean that is large in terms of the deviation, in the sum alone; and sums whose rounding is as large as the
@@ -95,32 +103,6 @@ Test(residual, large_means) {
                 }
                 check(&s);
             }
-}
-
-/* x twice. */
-Test(residual, of_one_tensor) {
-    EACH_CASE(o, d, l) {
-        sample s = make(o, float_dtypes[d], 2, lengths[l]);
-        s.operand[RESIDUAL] = s.operand[X];
-        check(&s);
-    }
-}
-
-/* NaN and infinities of x, of the residual, and of their sum alone, each of which spoils its row and no other. */
-Test(residual, nan_and_infinity) {
-    EACH_CASE(o, d, l) {
-        const tdm_dtype dtype = float_dtypes[d];
-        const int64_t cols = lengths[l], at = random_integer(0, cols - 1);
-        const double most = dtype == TDM_F16 ? 60000.0 : dtype == TDM_F64 ? 1.5e308 : 3e38;
-        sample s = make(o, dtype, 6, cols);
-        double *const x = s.operand[X]->v, *const residual = s.operand[RESIDUAL]->v;
-        x[cols + at] = (double)NAN;
-        residual[2 * cols + at] = (double)INFINITY;
-        x[3 * cols + at] = (double)INFINITY; /* their sum is no number */
-        residual[3 * cols + at] = -(double)INFINITY;
-        x[4 * cols + at] = residual[4 * cols + at] = -most; /* its sum overflows */
-        check(&s);
-    }
 }
 
 /* A recorded call, of rows that are held and of one that may be cut, takes its operands' values at a replay. */
