@@ -82,23 +82,24 @@ Test(peers, figures) {
     noted("torch cpu:0 - f32 matmul 1 512 3072 768 1 ", 1);
 }
 
-Test(peers, of_a_block) {
-    char arguments[1024];
-    snprintf(arguments, sizeof arguments, "--op feed_forward --dtype f32 --profile full --peers %s",
-             make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac"));
-    bench(arguments, 0);
-    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
-    noted("torch cpu:0 - f32 feed_forward 1 128 384 1536 1 ", 1);
-}
-
-Test(peers, of_rows) {
-    char arguments[1024];
-    snprintf(arguments, sizeof arguments,
-             "--profile rows --op softmax --dtype f16 --shape 64x768 --peers %s",
-             make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac"));
-    bench(arguments, 0);
-    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
-    noted("torch cpu:0 - f16 softmax 1 64 768 0 0 ", 1);
+/* The requests for other work than products. Sentences that are not padded are said to be, as the libraries pad
+ * them. */
+Test(peers, of_other_work) {
+    static const struct {
+        const char *arguments, *request;
+    } cases[] = {
+        {"--profile full --op feed_forward --dtype f32", "f32 feed_forward 1 128 384 1536 1 "},
+        {"--profile rows --op softmax --dtype f16 --shape 64x768", "f16 softmax 1 64 768 0 0 "},
+        {"--profile sentences --op encoder+ragged --dtype f32", "f32 encoder+ragged 1 32 32 0 0 "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char arguments[1024], request[80];
+        snprintf(arguments, sizeof arguments, "%s --peers %s", cases[i].arguments,
+                 make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac"));
+        snprintf(request, sizeof request, "torch cpu:0 - %s", cases[i].request);
+        bench(arguments, 0);
+        CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
+        noted(request, 1);
+    }
 }
 
 Test(peers, in_csv_and_on_the_page) {
@@ -141,17 +142,6 @@ Test(peers, of_pytorch_alone) {
     CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio"), "%s", r.output);
     noted("torch cpu:0 - f32 matmul+norm_l2_kept 1000 100 100 100 0 ", 1);
     noted("numpy", 0);
-}
-
-/* Sentences that are not padded are said to be, as the libraries pad them. */
-Test(peers, of_an_encoder) {
-    char arguments[1024];
-    snprintf(arguments, sizeof arguments,
-             "--profile sentences --op encoder+ragged --dtype f32 --peers %s",
-             make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac"));
-    bench(arguments, 0);
-    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
-    noted("torch cpu:0 - f32 encoder+ragged 1 32 32 0 0 ", 1);
 }
 
 /* peers.py itself, with a PyTorch that only records its calls: work of a card is done there and timed by its
