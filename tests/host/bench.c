@@ -10,15 +10,9 @@
 #include "paths.h"
 #include "support/check.h"
 #include "support/folder.h"
-#include "support/random.h"
 #include "support/run.h"
 
-static void start(void) {
-    random_start();
-    folder_make();
-}
-
-TestSuite(bench, .init = start, .fini = folder_remove);
+TestSuite(bench, .init = folder_start, .fini = folder_remove);
 
 static run_result r;
 

@@ -11,15 +11,9 @@
 #include "paths.h"
 #include "support/check.h"
 #include "support/folder.h"
-#include "support/random.h"
 #include "support/run.h"
 
-static void start(void) {
-    random_start();
-    folder_make();
-}
-
-TestSuite(peers, .init = start, .fini = folder_remove);
+TestSuite(peers, .init = folder_start, .fini = folder_remove);
 
 #define PEERS                                                                                      \
     TEST_SOURCE "/bench/baselines/peers_encoder.py " TEST_SOURCE "/bench/baselines/peers.py"

@@ -13,15 +13,9 @@
 #include "paths.h"
 #include "support/check.h"
 #include "support/folder.h"
-#include "support/random.h"
 #include "support/run.h"
 
-static void start(void) {
-    random_start();
-    folder_make();
-}
-
-TestSuite(report, .init = start, .fini = folder_remove);
+TestSuite(report, .init = folder_start, .fini = folder_remove);
 
 static run_result r;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "platform/folder.h"
+#include "random.h"
 
 static char folder[512];
 
@@ -63,6 +64,11 @@ bool folder_holds(const char *wanted) {
     if (strcmp(text, wanted) == 0) return true;
     fprintf(stderr, "tests: the folder holds %s\n", text);
     return false;
+}
+
+void folder_start(void) {
+    random_start();
+    folder_make();
 }
 
 void folder_remove(void) {

@@ -9,6 +9,9 @@
 /* Makes the folder; one at a time. The test ends when it cannot be made. */
 void folder_make(void);
 
+/* The same before a test of a suite whose tests have a seed and a folder. */
+void folder_start(void);
+
 /* Removes it with the files in it. */
 void folder_remove(void);
 
