@@ -22,3 +22,7 @@ foreach(folder IN LISTS folders)
   list(APPEND TANDEM_PLATFORM_FILES ${files})
   include_directories(${platform}/${folder})
 endforeach()
+# What programs have beyond the libraries, where the program tdm is built.
+set(TANDEM_PLATFORM_PROGRAM_FILES ${TANDEM_PLATFORM_FILES})
+list(FILTER TANDEM_PLATFORM_PROGRAM_FILES INCLUDE REGEX "/(child|program)\\.c$")
+list(FILTER TANDEM_PLATFORM_FILES EXCLUDE REGEX "/(child|program)\\.c$")

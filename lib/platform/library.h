@@ -12,7 +12,9 @@ enum {
     TDMI_LOAD_LAZY = 1, /* functions that it needs itself are found when it calls them first */
     /* Such a name is looked for in the system's folder alone, where a system has one: drivers are there, and a file
      * of that name next to the program is none. */
-    TDMI_LOAD_SYSTEM = 2
+    TDMI_LOAD_SYSTEM = 2,
+    TDMI_LOAD_LOADED =
+        4 /* only what this process has loaded already, which counts as another use */
 };
 
 /* Why it was not loaded. More than one may be true, or none: there is a file that is no library, or lacks another. */
@@ -37,6 +39,9 @@ void tdmi_library_unload(void *library);
 
 /* From here on the library that this code is in stays mapped when the program unloads it: threads run in it. */
 void tdmi_library_stay(void);
+
+/* Calls `visit` with the file of each OpenCL driver that the system has in a list, rather than in a folder. */
+void tdmi_library_visit_drivers(void (*visit)(void *context, const char *file), void *context);
 
 /* Whether this program can load libraries at all: glibc's dlopen ends a process that was linked with -static. */
 bool tdmi_library_can_load(void);

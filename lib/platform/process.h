@@ -56,7 +56,8 @@ void tdmi_process_name(uint64_t id, char *name, size_t size);
 
 typedef struct tdmi_command {
     const char *const *arguments; /* the path of the program, then its arguments; ends with NULL */
-    /* "NAME=value" to set and "NAME" to unset, in a copy of this process's; ends with NULL. */
+    /* "NAME=value" to set, "NAME" to unset, "PREFIX*" to unset what begins so, in their order and in a copy of this
+     * process's; ends with NULL. */
     const char *const *environment;
     const char *log; /* a file to which its output and its errors are appended */
     double seconds;  /* after which it is ended, with all that it has started */

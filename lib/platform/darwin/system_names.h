@@ -31,6 +31,23 @@
 /* The framework has its drivers in itself. */
 #define TDMI_OPENCL_VENDORS ""
 
+/* Drivers are in no registry. */
+#define TDMI_OPENCL_REGISTRY ""
+
+/* Where to get what is missing, for people. */
+#define TDMI_GET_OPENCL "it is a part of macOS"
+#define TDMI_GET_OPENCL_CPU "pocl of Homebrew"
+#define TDMI_GET_CLBLAST "Homebrew: clblast"
+#define TDMI_GET_ONEDNN "Homebrew: onednn"
+#define TDMI_GET_OPENBLAS "Homebrew: openblas"
+#define TDMI_GET_BLIS "Homebrew: blis"
+#define TDMI_NO_COMPILER "neither cc nor gcc nor clang was found in PATH"
+#define TDMI_GET_COMPILER "xcode-select --install"
+
+/* Oclgrind's driver, and where it is if not next to its program; each folder with a comma. */
+#define TDMI_OCLGRIND_LIBRARY "liboclgrind-rt-icd.dylib"
+#define TDMI_OCLGRIND_FOLDERS "/usr/local/lib", "/opt/homebrew/lib",
+
 #define TDMI_CACHE_PLACES                                                                          \
     { {"XDG_CACHE_HOME", "/tandem"}, {"HOME", "/Library/Caches/tandem"}, }
 

@@ -43,6 +43,23 @@
 #define TDMI_NVIDIA_VERSION_FILE "/sys/module/nvidia/version"
 
 /* Where the cache is: the first of these variables that is an absolute path, and what comes below it. */
+/* Drivers are in no registry. */
+#define TDMI_OPENCL_REGISTRY ""
+
+/* Where to get what is missing, for people. */
+#define TDMI_GET_OPENCL "Debian, Ubuntu: ocl-icd-libopencl1"
+#define TDMI_GET_OPENCL_CPU "pocl-opencl-icd"
+#define TDMI_GET_CLBLAST "Debian, Ubuntu: libclblast1"
+#define TDMI_GET_ONEDNN "Debian: libdnnl-dev"
+#define TDMI_GET_OPENBLAS "Debian: libopenblas0"
+#define TDMI_GET_BLIS "Debian: libblis4-pthread"
+#define TDMI_NO_COMPILER "neither cc nor gcc nor clang was found in PATH"
+#define TDMI_GET_COMPILER "Debian: apt install gcc libc6-dev"
+
+/* Oclgrind's driver, and where it is if not next to its program; each folder with a comma. */
+#define TDMI_OCLGRIND_LIBRARY "liboclgrind-rt-icd.so"
+#define TDMI_OCLGRIND_FOLDERS "/usr/lib/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib",
+
 #define TDMI_CACHE_PLACES                                                                          \
     { {"XDG_CACHE_HOME", "/tandem"}, {"HOME", "/.cache/tandem"}, }
 

@@ -25,27 +25,27 @@ static size_t count_of(const char *const *texts) {
     return count;
 }
 
-/* Whether a change ("NAME=value" or "NAME") is about the variable of an entry. */
+/* Whether a change ("NAME=value", "NAME" or "PREFIX*") is about the variable of an entry. */
 static bool is_about(const char *change, const char *entry) {
-    const size_t length = strcspn(change, "=");
-    return strncmp(change, entry, length) == 0 && entry[length] == '=';
+    const size_t length = strcspn(change, "=*");
+    return strncmp(change, entry, length) == 0 && (change[length] == '*' || entry[length] == '=');
 }
 
-/* Our environment with the changes; for free(). */
-static char **make_environment(const char *const *changes) {
+static bool is_changed(const char *entry, const char *const *changes) {
+    for (; changes && *changes; changes++)
+        if (is_about(*changes, entry)) return true;
+    return false;
+}
+
+char **tdmi_posix_environment(const char *const *changes) {
     const char *const *own = (const char *const *)environ;
-    const size_t count = count_of(own), more = count_of(changes);
-    const char **made = malloc((count + more + 1) * sizeof *made);
+    const char **made = malloc((count_of(own) + count_of(changes) + 1) * sizeof *made);
     size_t kept = 0;
     if (!made) return NULL;
-    for (size_t i = 0; i < count; i++) {
-        bool changed = false;
-        for (size_t j = 0; j < more; j++)
-            changed = changed || is_about(changes[j], own[i]);
-        if (!changed) made[kept++] = own[i];
-    }
-    for (size_t j = 0; j < more; j++)
-        if (strchr(changes[j], '=')) made[kept++] = changes[j];
+    for (; own && *own; own++)
+        if (!is_changed(*own, changes)) made[kept++] = *own;
+    for (; changes && *changes; changes++)
+        if (strchr(*changes, '=') && !is_changed(*changes, changes + 1)) made[kept++] = *changes;
     made[kept] = NULL;
     return (char **)made; /* it is not written to */
 }
@@ -104,7 +104,7 @@ bool tdmi_command_run(const tdmi_command *command, tdmi_command_end *end) {
     int status = 0;
     pid_t child;
     *end = (tdmi_command_end){0};
-    char **environment = make_environment(command->environment);
+    char **environment = tdmi_posix_environment(command->environment);
     if (!environment) return false;
     const int failed = spawn(command, environment, &child);
     free(environment);

@@ -27,7 +27,9 @@ static bool is_absent(const char *file, const char *why) {
 }
 
 void *tdmi_library_load(const char *file, unsigned how, unsigned *failure, char *why, size_t size) {
-    void *library = dlopen(file, (how & TDMI_LOAD_LAZY ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
+    const int flags =
+        (how & TDMI_LOAD_LAZY ? RTLD_LAZY : RTLD_NOW) | (how & TDMI_LOAD_LOADED ? RTLD_NOLOAD : 0);
+    void *library = dlopen(file, flags | RTLD_LOCAL);
     *failure = 0;
     if (library) return library;
     const char *reason = dlerror();
@@ -38,5 +40,9 @@ void *tdmi_library_load(const char *file, unsigned how, unsigned *failure, char 
 }
 
 void *tdmi_library_symbol(void *library, const char *name) { return dlsym(library, name); }
+
+void tdmi_library_visit_drivers(void (*visit)(void *context, const char *file), void *context) {
+    (void)visit, (void)context;
+}
 
 void tdmi_library_unload(void *library) { (void)dlclose(library); }

@@ -12,6 +12,9 @@ static inline int tdmi_posix_place(tdmi_folder in) { return in == TDMI_HERE ? AT
 /* Closes what cannot be used, keeps errno, and returns -1. */
 int tdmi_posix_refuse(int descriptor);
 
+/* The environment with changes as platform/process.h and child.h have them: pointers to texts of others. For free(). */
+char **tdmi_posix_environment(const char *const *changes);
+
 /* A process that was just started gets as large a stack as it may have, before it starts others. */
 void tdmi_system_give_stack(int child);
 

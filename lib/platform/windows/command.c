@@ -77,10 +77,22 @@ static wchar_t *make_command_line(const char *const *arguments) {
 
 /* ---- the environment ---- */
 
-/* Whether a change ("NAME=value" or "NAME") is about the variable of an entry; names have no case. */
+/* Whether a change ("NAME=value", "NAME" or "PREFIX*") is about the variable of an entry; names have no case. */
 static bool is_about(const wchar_t *change, const wchar_t *entry) {
-    const size_t length = wcscspn(change, L"=");
-    return _wcsnicmp(change, entry, length) == 0 && entry[length] == L'=';
+    const size_t length = wcscspn(change, L"=*");
+    return _wcsnicmp(change, entry, length) == 0 &&
+           (change[length] == L'*' || entry[length] == L'=');
+}
+
+static bool is_changed(const wchar_t *entry, wchar_t *const *changes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is_about(changes[i], entry)) return true;
+    return false;
+}
+
+static void put_entry(line *l, const wchar_t *entry) {
+    put_text(l, entry);
+    put(l, L'\0');
 }
 
 /* Our environment with the changes: entries one after the other, then an empty one. For free(). */
@@ -94,110 +106,109 @@ static wchar_t *make_environment(const char *const *changes) {
         made.failed = made.failed || !wide[count];
     }
     wchar_t *own = made.failed ? NULL : GetEnvironmentStringsW();
-    for (const wchar_t *entry = own; entry && *entry; entry += wcslen(entry) + 1) {
-        bool changed = false;
-        for (size_t i = 0; i < count; i++)
-            changed = changed || is_about(wide[i], entry);
-        if (changed) continue;
-        put_text(&made, entry);
-        put(&made, L'\0');
-    }
+    for (const wchar_t *entry = own; entry && *entry; entry += wcslen(entry) + 1)
+        if (!is_changed(entry, wide, count)) put_entry(&made, entry);
     if (own) FreeEnvironmentStringsW(own);
-    for (size_t i = 0; i < count; i++) {
-        if (wide[i] && wcschr(wide[i], L'=')) {
-            put_text(&made, wide[i]);
-            put(&made, L'\0');
-        }
+    for (size_t i = 0; own && i < count; i++)
+        if (wcschr(wide[i], L'=') && !is_changed(wide[i], wide + i + 1, count - i - 1))
+            put_entry(&made, wide[i]);
+    for (size_t i = 0; i < count; i++)
         free(wide[i]);
-    }
     if (made.length == 0) put(&made, L'\0');
     return finish(&made);
 }
 
 /* ---- starting it ---- */
 
-typedef struct streams {
-    HANDLE handles[2]; /* the null device, and the log */
-} streams;
-
-static bool open_streams(const char *log, streams *s) {
-    s->handles[0] = tdmi_win_open(TDMI_HERE, "NUL", FILE_GENERIC_READ, FILE_OPEN, 0, false);
-    s->handles[1] = tdmi_win_open(TDMI_HERE, log, FILE_APPEND_DATA | FILE_READ_ATTRIBUTES,
-                                  FILE_OPEN_IF, FILE_NON_DIRECTORY_FILE, true);
-    for (int i = 0; i < 2; i++)
-        if (s->handles[i] == INVALID_HANDLE_VALUE ||
-            !SetHandleInformation(s->handles[i], HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT))
-            return false;
-    return true;
-}
-
-static void close_streams(const streams *s) {
-    for (int i = 0; i < 2; i++)
-        (void)tdmi_win_refuse(s->handles[i]);
-}
-
-/* It inherits these streams and no other handle, and begins once it is in the job, with all that it starts. */
-static bool start(const tdmi_command *command, streams *s, HANDLE job,
-                  PROCESS_INFORMATION *started) {
+bool tdmi_win_start(const tdmi_win_program *program, PROCESS_INFORMATION *started) {
     SIZE_T size = 0;
     bool done = false;
-    wchar_t *words = make_command_line(command->arguments),
-            *environment = make_environment(command->environment);
-    wchar_t *program = tdmi_win_wide(command->arguments[0]);
+    wchar_t *words = make_command_line(program->arguments),
+            *environment = make_environment(program->environment);
+    wchar_t *file = tdmi_win_wide(program->arguments[0]);
     (void)InitializeProcThreadAttributeList(NULL, 1, 0, &size);
     LPPROC_THREAD_ATTRIBUTE_LIST list = malloc(size);
-    if (words && environment && program && list &&
+    if (words && environment && file && list &&
         InitializeProcThreadAttributeList(list, 1, 0, &size)) {
         const DWORD flags = CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT |
-                            EXTENDED_STARTUPINFO_PRESENT | CREATE_NO_WINDOW;
+                            EXTENDED_STARTUPINFO_PRESENT | program->flags;
         STARTUPINFOEXW how = {.StartupInfo = {.cb = sizeof how,
                                               .dwFlags = STARTF_USESTDHANDLES,
-                                              .hStdInput = s->handles[0],
-                                              .hStdOutput = s->handles[1],
-                                              .hStdError = s->handles[1]},
+                                              .hStdInput = program->input,
+                                              .hStdOutput = program->output,
+                                              .hStdError = program->errors},
                               .lpAttributeList = list};
-        done = UpdateProcThreadAttribute(list, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, s->handles,
-                                         sizeof s->handles, NULL, NULL) &&
-               CreateProcessW(program, words, NULL, NULL, TRUE, flags, environment, NULL,
+        done = UpdateProcThreadAttribute(list, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST,
+                                         program->inherited, program->count * sizeof(HANDLE), NULL,
+                                         NULL) &&
+               CreateProcessW(file, words, NULL, NULL, TRUE, flags, environment, NULL,
                               &how.StartupInfo, started);
         if (!done) (void)tdmi_win_fail(GetLastError());
         DeleteProcThreadAttributeList(list);
     } else
         errno = ENOMEM;
     if (done) {
-        (void)AssignProcessToJobObject(job, started->hProcess);
+        (void)AssignProcessToJobObject(program->job, started->hProcess);
         (void)ResumeThread(started->hThread);
         CloseHandle(started->hThread);
     }
     free(list);
-    free(program);
+    free(file);
     free(environment);
     free(words);
     return done;
 }
 
+/* The null device, and the log. */
+static bool open_streams(const char *log, HANDLE *streams) {
+    streams[0] = tdmi_win_open(TDMI_HERE, "NUL", FILE_GENERIC_READ, FILE_OPEN, 0, false);
+    streams[1] = tdmi_win_open(TDMI_HERE, log, FILE_APPEND_DATA | FILE_READ_ATTRIBUTES,
+                               FILE_OPEN_IF, FILE_NON_DIRECTORY_FILE, true);
+    for (int i = 0; i < 2; i++)
+        if (streams[i] == INVALID_HANDLE_VALUE ||
+            !SetHandleInformation(streams[i], HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT))
+            return false;
+    return true;
+}
+
+const char *tdmi_win_exception(DWORD code) {
+    return code == STATUS_ACCESS_VIOLATION ? " (access violation)"
+           : code == STATUS_STACK_OVERFLOW ? " (stack overflow)"
+                                           : "";
+}
+
 /* Those that Windows ends are named by a status of its kernel. */
 static void describe_end(DWORD code, tdmi_command_end *end) {
-    if (code < 0xC0000000)
+    if (code < TDMI_WIN_EXCEPTION)
         end->status = (int)code;
     else
         snprintf(end->death, sizeof end->death, "exception 0x%08lx ended%s", code,
-                 code == STATUS_ACCESS_VIOLATION ? " (access violation)"
-                 : code == STATUS_STACK_OVERFLOW ? " (stack overflow)"
-                                                 : "");
+                 tdmi_win_exception(code));
 }
 
 bool tdmi_command_run(const tdmi_command *command, tdmi_command_end *end) {
     const DWORD limit = command->seconds < 4e6 ? (DWORD)(command->seconds * 1e3) : INFINITE;
-    streams s;
+    HANDLE streams[2] = {INVALID_HANDLE_VALUE, INVALID_HANDLE_VALUE};
     PROCESS_INFORMATION started;
     DWORD code;
     *end = (tdmi_command_end){0};
     const HANDLE job = CreateJobObjectW(NULL, NULL);
     bool done = job || tdmi_win_fail(GetLastError());
     if (!done) return false;
-    done = open_streams(command->log, &s) && start(command, &s, job, &started);
-    close_streams(&s);
+    done = open_streams(command->log, streams);
+    if (done)
+        done = tdmi_win_start(&(tdmi_win_program){.arguments = command->arguments,
+                                                  .environment = command->environment,
+                                                  .input = streams[0],
+                                                  .output = streams[1],
+                                                  .errors = streams[1],
+                                                  .inherited = streams,
+                                                  .count = 2,
+                                                  .flags = CREATE_NO_WINDOW,
+                                                  .job = job},
+                              &started);
+    for (int i = 0; i < 2; i++)
+        (void)tdmi_win_refuse(streams[i]);
     if (done) {
         if (WaitForSingleObject(started.hProcess, limit) == WAIT_TIMEOUT) {
             end->is_late = true;

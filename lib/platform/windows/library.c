@@ -78,7 +78,10 @@ void *tdmi_library_load(const char *file, unsigned how, unsigned *failure, char 
         if (is_path) where = WHERE_PROGRAM | LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR;
         (void)SetThreadErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX,
                                  &before); /* no windows */
-        library = LoadLibraryExW(plain, NULL, where);
+        if (how & TDMI_LOAD_LOADED)
+            (void)GetModuleHandleExW(0, plain, &library);
+        else
+            library = LoadLibraryExW(plain, NULL, where);
         const DWORD error = GetLastError();
         (void)SetThreadErrorMode(before, NULL);
         if (!library) {
@@ -108,6 +111,26 @@ bool tdmi_library_path(void *library, char *path, size_t size) {
     const DWORD most = sizeof wide / sizeof *wide, length = GetModuleFileNameW(library, wide, most);
     snprintf(path, size, "%s", "");
     return length > 0 && length < most && tdmi_win_narrow_into(wide, path, size);
+}
+
+/* The values of a key: a file's name, and 0 for one that is used. */
+void tdmi_library_visit_drivers(void (*visit)(void *context, const char *file), void *context) {
+    HKEY key;
+    if (RegOpenKeyExW(HKEY_LOCAL_MACHINE, L"SOFTWARE\\Khronos\\OpenCL\\Vendors", 0,
+                      KEY_READ | KEY_WOW64_64KEY, &key) != ERROR_SUCCESS)
+        return;
+    for (DWORD i = 0;; i++) {
+        wchar_t wide[2 * MAX_PATH];
+        char file[6 * MAX_PATH];
+        DWORD length = sizeof wide / sizeof *wide, kind, off, size = sizeof off;
+        const LSTATUS status =
+            RegEnumValueW(key, i, wide, &length, NULL, &kind, (BYTE *)&off, &size);
+        if (status == ERROR_NO_MORE_ITEMS) break;
+        if (status == ERROR_SUCCESS && kind == REG_DWORD && off == 0 &&
+            tdmi_win_narrow_into(wide, file, sizeof file))
+            visit(context, file);
+    }
+    RegCloseKey(key);
 }
 
 void tdmi_library_unload(void *library) { FreeLibrary(library); }

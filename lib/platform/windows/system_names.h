@@ -29,6 +29,24 @@
 /* Drivers are listed in the registry, which OpenCL.dll reads. */
 #define TDMI_OPENCL_VENDORS ""
 
+/* The key of the registry that lists drivers, for people. */
+#define TDMI_OPENCL_REGISTRY "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Vendors"
+
+/* Where to get what is missing, for people. */
+#define TDMI_GET_HERE " next to the program or in a folder of TANDEM_LIBRARY_PATH"
+#define TDMI_GET_OPENCL "it comes with the driver of a graphics card"
+#define TDMI_GET_OPENCL_CPU "Intel's CPU runtime for OpenCL"
+#define TDMI_GET_CLBLAST "clblast.dll" TDMI_GET_HERE
+#define TDMI_GET_ONEDNN "dnnl.dll" TDMI_GET_HERE
+#define TDMI_GET_OPENBLAS "libopenblas.dll" TDMI_GET_HERE
+#define TDMI_GET_BLIS "libblis.dll" TDMI_GET_HERE
+#define TDMI_NO_COMPILER "neither clang.exe nor gcc.exe was found in PATH"
+#define TDMI_GET_COMPILER "LLVM's installer, or MSYS2; its folder goes into PATH"
+
+/* Oclgrind's driver, and where it is if not next to its program; each folder with a comma. */
+#define TDMI_OCLGRIND_LIBRARY "oclgrind-rt-icd.dll"
+#define TDMI_OCLGRIND_FOLDERS
+
 #define TDMI_CACHE_PLACES                                                                          \
     { {"LOCALAPPDATA", "/Tandem/cache"}, }
 

@@ -44,6 +44,26 @@ bool tdmi_win_remove(HANDLE handle);
 /* A descriptor that lets this user, the administrators and the system in. Static storage; NULL with errno. */
 PSECURITY_DESCRIPTOR tdmi_win_private(void);
 
+/* A program that is started: of this process's handles it gets those of `inherited` alone, which can be inherited, and
+ * it begins once it is in the job, with all that it starts. The other members are as for CreateProcessW and in
+ * platform/process.h. False with errno. */
+typedef struct tdmi_win_program {
+    const char *const *arguments, *const *environment;
+    HANDLE input, output, errors;
+    HANDLE *inherited;
+    size_t count;
+    DWORD flags;
+    HANDLE job;
+} tdmi_win_program;
+bool tdmi_win_start(const tdmi_win_program *program, PROCESS_INFORMATION *started);
+
+/* From here on a process's code says what ended it; " (access violation)" or "". */
+#define TDMI_WIN_EXCEPTION 0xC0000000u
+const char *tdmi_win_exception(DWORD code);
+
+/* Is set when the program is wished to end (program.h); NULL before any function there that notes it. */
+HANDLE tdmi_win_wish_event(void);
+
 /* Whether an object is this user's, and whether others than administrators may write to it. */
 void tdmi_win_judge(HANDLE handle, bool *is_ours, bool *is_shared);
 
