@@ -14,7 +14,7 @@ static const char *const names[] = {TDMI_NAMES_CLBLAST, NULL};
 static tdmi_library library = {
     .title = "CLBlast",
     .names = names,
-    .advice = "install CLBlast (Debian, Ubuntu: libclblast1)",
+    .advice = "install CLBlast (" TDMI_GET_CLBLAST ")",
 };
 
 static tdmi_mutex lock = TDMI_MUTEX_INIT;

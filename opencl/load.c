@@ -7,6 +7,7 @@
 #include "opencl_backend.h"
 #include "platform/folder.h"
 #include "platform/library.h"
+#include "platform/path.h"
 #include "platform/process.h"
 #include "system_names.h"
 
@@ -21,8 +22,8 @@ static const char *const names[] = {TDMI_NAMES_OPENCL, NULL};
 static tdmi_library library = {
     .title = "the OpenCL ICD loader",
     .names = names,
-    .advice = "install the OpenCL ICD loader (Debian, Ubuntu: ocl-icd-libopencl1) and a driver "
-              "(for the CPU: pocl-opencl-icd)",
+    .advice = "install the OpenCL ICD loader (" TDMI_GET_OPENCL ") and a driver "
+              "(for the CPU: " TDMI_GET_OPENCL_CPU ")",
 };
 
 tdm_status tdmi_cl_open(void) { return tdmi_library_open(&library, symbols, FUNCTION_COUNT); }
@@ -143,13 +144,37 @@ tdm_status tdmi_cl_check_vendors(void) {
                      vendors, is_one ? "" : "/", files.fifo);
 }
 
+static const char driver_advice[] =
+    "install the OpenCL driver of your device, or " TDMI_GET_OPENCL_CPU " to use the CPU";
+
+static void diagnose_registered(void *context, const char *file) {
+    tdmi_file_info info;
+    const bool there =
+        !tdmi_path_is_absolute(file) || tdmi_file_look_up(TDMI_HERE, file, true, &info);
+    *(bool *)context = true;
+    tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, there, file,
+                  there ? "is listed in " TDMI_OPENCL_REGISTRY : strerror(errno),
+                  there ? "" : "reinstall the driver");
+}
+
+/* Drivers of graphics cards are listed with the card, and seen by their platforms alone. */
+static void diagnose_registry(void) {
+    static const char registry[] = TDMI_OPENCL_REGISTRY;
+    bool any = registry[0] == '\0';
+    tdmi_library_visit_drivers(diagnose_registered, &any);
+    if (!any)
+        tdmi_diagnose_missing(TDM_DIAGNOSTIC_DRIVER, registry,
+                              "lists no driver; those of graphics cards are listed with the card",
+                              driver_advice);
+}
+
 static void diagnose_vendors_folder(const char *folder) {
     icd_files files = {0};
     const bool listed = look_into(folder, &files);
     if (!files.next[0])
-        tdmi_diagnose_missing(
-            TDM_DIAGNOSTIC_DRIVER, folder, listed ? "the folder has no .icd file" : strerror(errno),
-            "install the OpenCL driver of your device, or pocl-opencl-icd to use the CPU");
+        tdmi_diagnose_missing(TDM_DIAGNOSTIC_DRIVER, folder,
+                              listed ? "the folder has no .icd file" : strerror(errno),
+                              driver_advice);
     while (files.next[0]) {
         char path[1024];
         int length = snprintf(path, sizeof path, "%s/%s", folder, files.next);
@@ -168,6 +193,8 @@ void tdmi_cl_diagnose_drivers(void) {
         tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, true, "OCL_ICD_VENDORS", vendors, "");
     if (tdmi_file_look_up(TDMI_HERE, vendors, true, &info) && info.kind != TDMI_FILE_FOLDER)
         diagnose_icd_file(vendors);
-    else
+    else if (vendors[0])
         diagnose_vendors_folder(vendors);
+    else
+        diagnose_registry();
 }

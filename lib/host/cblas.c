@@ -127,7 +127,7 @@ static void product(const cblas_library *c, const tdmi_host_gemm *gemm) {
                                                   .end = name##_end,                               \
                                                   .product = name##_product};
 
-PROVIDER(openblas, "OpenBLAS", "install OpenBLAS (Debian: libopenblas0)", TDMI_NAMES_OPENBLAS)
+PROVIDER(openblas, "OpenBLAS", "install OpenBLAS (" TDMI_GET_OPENBLAS ")", TDMI_NAMES_OPENBLAS)
 PROVIDER(mkl, "MKL", "install Intel's MKL (PyPI: mkl)", TDMI_NAMES_MKL)
-PROVIDER(blis, "BLIS", "install BLIS (Debian: libblis4-pthread)", TDMI_NAMES_BLIS)
-PROVIDER(cblas, "CBLAS", "install a BLAS (Debian: libopenblas0)", TDMI_NAMES_CBLAS)
+PROVIDER(blis, "BLIS", "install BLIS (" TDMI_GET_BLIS ")", TDMI_NAMES_BLIS)
+PROVIDER(cblas, "CBLAS", "install a BLAS (" TDMI_GET_OPENBLAS ")", TDMI_NAMES_CBLAS)

@@ -71,9 +71,8 @@ static const char *why_none(const char **advice) {
         return "a program that is linked with -static cannot open what it makes";
     if (given && !tdmi_path_is_absolute(given)) return "TANDEM_CPU_COMPILER is none";
     *advice = given ? "correct or unset TANDEM_CPU_COMPILER"
-                    : "install gcc or clang (Debian: apt install gcc libc6-dev)";
-    return given ? "TANDEM_CPU_COMPILER names no program"
-                 : "neither cc nor gcc nor clang was found in PATH";
+                    : "install gcc or clang (" TDMI_GET_COMPILER ")";
+    return given ? "TANDEM_CPU_COMPILER names no program" : TDMI_NO_COMPILER;
 }
 
 const char *tdmi_host_compiler(void) {

@@ -93,7 +93,7 @@ static tdmi_one_thread threads;
 /* Debian 13's has another number. What is found by the name without one says its version. */
 static const char *const names[] = {TDMI_NAMES_ONEDNN, NULL};
 static tdmi_library library = {
-    .title = "oneDNN", .names = names, .advice = "install oneDNN (Debian: libdnnl-dev)"};
+    .title = "oneDNN", .names = names, .advice = "install oneDNN (" TDMI_GET_ONEDNN ")"};
 #define SYMBOL(name, field, optional)                                                              \
     { name, (void (**)(void)) & dnnl.field, optional }
 static const tdmi_symbol symbols[] = {
