@@ -13,6 +13,7 @@
 #include "machine/clock.h"
 #include "machine/machine.h"
 #include "peaks.h"
+#include "platform/program.h"
 #include "report/output.h"
 #include "report/progress.h"
 #include "runner.h"
@@ -267,7 +268,7 @@ static bool begin_output(session *s) {
              bench_profile_name(options->cases.profile), (unsigned long long)options->seed);
     bench_output_begin(&s->output, options->format, options->width, about);
     if (!options->json_lines_path) return true;
-    s->output.lines = fopen(options->json_lines_path, "w");
+    s->output.lines = tdmi_stream_open(options->json_lines_path, "w");
     if (!s->output.lines)
         fprintf(stderr, "tdm bench: --json-lines %s cannot be written: %s\n",
                 options->json_lines_path, strerror(errno));

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_WORDS = 8, LONGEST_LINE = 16384 };
 
@@ -15,12 +14,8 @@ static const char states[] = "omb"; /* in the order of finding_state */
 /* --- the child's side ------------------------------------------------------------------------- */
 
 static void write_all(const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t n = write(CHILD_ANSWER, bytes, size);
-        if (n <= 0) _exit(1); /* the parent has ended */
-        bytes += n;
-        size -= (size_t)n;
-    }
+    if (tdmi_file_write(tdmi_child_answer(), bytes, size) != size)
+        _Exit(1); /* the parent has ended */
 }
 
 void answer_begin(void) {

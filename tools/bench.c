@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bench.h>
 #include <tandem/tandem.h>
 
 #include "guard.h"
 #include "options.h"
+#include "platform/path.h"
+#include "platform/process.h"
+#include "platform/program.h"
 #include "tools.h"
 
 enum {
@@ -146,7 +148,7 @@ static int parse_seed(const char *value, uint64_t *seed) {
 
 /* Opened now, so that minutes of measuring are not lost to a wrong path. */
 static int set_lines(const char *path, bench_options *options) {
-    FILE *file = fopen(path, "a");
+    FILE *file = tdmi_stream_open(path, "a");
     if (!file) {
         fprintf(stderr, "tdm bench: --json-lines %s cannot be written: %s\n", path,
                 strerror(errno));
@@ -238,7 +240,7 @@ static int check_devices(bench_options *options) {
             return EXIT_USAGE;
         }
     }
-    if (options->devices.count > 0 || !getenv("TANDEM_DEVICE")) return EXIT_OK;
+    if (options->devices.count > 0 || !tdmi_environment_get("TANDEM_DEVICE")) return EXIT_OK;
     const tdm_device_info *info;
     if (tdm_find_device(NULL, &index) != TDM_OK || tdm_get_listed_device(index, &info) != TDM_OK)
         return report_failure("bench");
@@ -271,14 +273,12 @@ static int run_machines(char **argv) {
     static const char *const places[] = {"../bench/machines/tdm-machines",
                                          "../" TANDEM_LIBEXECDIR "/tandem/tdm-machines"};
     char own[4096], path[4224];
-    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    own[length < 0 ? 0 : length] = '\0';
-    char *end = strrchr(own, '/');
-    if (end) *end = '\0';
+    tdmi_program_path(own, sizeof own);
+    own[tdmi_path_folder_length(own)] = '\0';
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", own, places[i]);
+        snprintf(path, sizeof path, "%s%s", own, places[i]);
         argv[0] = path;
-        execv(path, argv);
+        tdmi_program_become(path, argv);
     }
     fputs("tdm bench: --profile machines: this build has no tdm-machines; it is made where CMake "
           "finds an MPI "

@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 #include <tandem/tandem.h>
 
 #include "guard.h"
 #include "options.h"
+#include "platform/program.h"
+#include "platform/text.h"
 #include "tools.h"
 
 enum { DAY = 24 * 3600 };
@@ -79,9 +80,9 @@ typedef struct cache_options {
 /* --- arguments -------------------------------------------------------------------------------- */
 
 static bool parse_days(const char *text, double *days) {
-    char *end;
+    const char *end;
     if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
-    *days = strtod(text, &end);
+    *days = tdmi_read_number(text, &end);
     return *end == '\0' && *days <= 36500.0;
 }
 
@@ -139,7 +140,7 @@ static void print_line(const char *size, const char *age, int width, const char 
                        const char *device) {
     enum { LEFT = 10 + 2 + 9 + 2 + 2 };
     const int room = output_width() - LEFT - width;
-    const bool whole = !isatty(STDOUT_FILENO) || (int)strlen(device) <= room || room < 4;
+    const bool whole = !tdmi_stream_is_terminal(stdout) || (int)strlen(device) <= room || room < 4;
     printf("%10s  %9s  %-*s  %.*s%s\n", size, age, width, what,
            whole ? (int)strlen(device) : room - 3, device, whole ? "" : "...");
 }

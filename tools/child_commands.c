@@ -10,14 +10,9 @@
  *   .child bench …         the same
  *   .child kernel …        the same
  *   .child cache …         the same */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <tandem/tandem.h>
 
@@ -184,21 +179,11 @@ static int try_device(const char *name, bool judges) {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* The process that started it holds the other end of a pipe. */
-static bool is_wanted(void) {
-    struct stat status;
-    return fstat(CHILD_ANSWER, &status) == 0 && S_ISFIFO(status.st_mode) &&
-           fcntl(CHILD_ANSWER, F_SETFD, FD_CLOEXEC) == 0;
-}
-
 int child_command(int argc, char **argv) {
-    static const struct rlimit no_core = {0, 0};
-    if (argc < 2 || !is_wanted()) {
+    if (argc < 2 || tdmi_child_answer() == TDMI_NO_FILE) {
         fputs("tdm .child: this is for the program itself\n", stderr);
         return EXIT_USAGE;
     }
-    /* If this process dies before it can kill it, nothing is left running. */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     guard_enter();
     if (strcmp(argv[1], "devices") == 0) return guard_end(devices_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "bench") == 0) return guard_end(bench_command(argc - 1, argv + 1));
@@ -206,7 +191,7 @@ int child_command(int argc, char **argv) {
     if (strcmp(argv[1], "tune") == 0) return guard_end(tune_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "cache") == 0) return guard_end(cache_command(argc - 1, argv + 1));
     if (strcmp(argv[1], ".complete") == 0) return guard_end(complete_command(argc - 1, argv + 1));
-    setrlimit(RLIMIT_CORE, &no_core);
+    tdmi_child_die_quietly();
     answer_begin();
     int status = EXIT_USAGE;
     if (argc == 2 && strcmp(argv[1], "list") == 0) status = list();

@@ -1,19 +1,14 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tdm devices`: every listed device and what it is doing, once or again and again. */
-#include <errno.h>
-#include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "devices.h"
 #include "devices_query.h"
 #include "guard.h"
 #include "options.h"
+#include "platform/program.h"
 #include "tools.h"
 
 enum { OPTION_JSON, OPTION_WATCH, OPTION_TIMEOUT, OPTION_FORMAT, OPTION_QUERY };
@@ -144,10 +139,9 @@ static int list_devices(device_snapshot *snapshot) {
 }
 
 static int terminal_width(void) {
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return WIDTH_OF_FILES;
-    return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
+    const int columns = tdmi_stream_columns(stdout);
+    if (columns == 0) return WIDTH_OF_FILES;
+    return columns < NARROWEST ? NARROWEST : columns > WIDEST ? WIDEST : columns;
 }
 
 /* The lines of csv and jsonl go on where those of the moment before ended, and say when they were. */
@@ -173,39 +167,24 @@ static int show(device_snapshot *snapshot, const devices_options *wanted, bool i
     snapshot->time = time(NULL);
     for (size_t i = 0; i < snapshot->count; i++)
         if (!fill_row(i, &snapshot->rows[i])) return report_failure("devices");
-    if (wanted->watch && wanted->format == DEVICES_TABLE && isatty(STDOUT_FILENO))
+    if (wanted->watch && wanted->format == DEVICES_TABLE && tdmi_stream_is_terminal(stdout))
         fputs("\033[H\033[2J", stdout);
     const int status = print_snapshot(snapshot, wanted, is_first);
     return flush_output() ? status : EXIT_FAILED;
 }
 
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number) {
-    (void)signal_number;
-    interrupted = 1;
-}
-
 /* Ctrl-C is let through only while nothing is being shown, so that no table is cut and no signal is
  * missed between the question and the sleep. */
 static int watch(device_snapshot *snapshot, const devices_options *wanted) {
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigset_t interrupt, before;
-    double whole;
-    double fraction = modf(wanted->seconds, &whole);
-    struct timespec interval = {(time_t)whole, (long)(fraction * 1e9)};
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    sigprocmask(SIG_BLOCK, &interrupt, &before);
-    sigdelset(&before, SIGINT);
-    sigaction(SIGINT, &action, NULL);
+    tdmi_wish_catch_key();
     int status = show(snapshot, wanted, true);
-    while (status == EXIT_OK && !interrupted) {
-        if (ppoll(NULL, 0, &interval, &before) < 0 && errno == EINTR && interrupted) break;
+    while (status == EXIT_OK) {
+        tdmi_wish_rest(wanted->seconds);
+        if (tdmi_wish_caught()) break;
         if (wanted->format == DEVICES_TABLE) putchar('\n');
         status = show(snapshot, wanted, false);
     }
-    return status;
+    return status; /* Ctrl-C stays caught, as it may come twice: from the terminal and from the parent */
 }
 
 int devices_command(int argc, char **argv) {

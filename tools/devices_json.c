@@ -84,9 +84,8 @@ json_t *json_device(const device_row *row) {
 
 json_t *json_time(const device_snapshot *snapshot) {
     char now[32] = "";
-    struct tm local;
-    if (localtime_r(&snapshot->time, &local))
-        strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S%z", &local);
+    const struct tm *local = localtime(&snapshot->time);
+    if (local) strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S%z", local);
     return json_string(now);
 }
 

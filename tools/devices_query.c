@@ -144,8 +144,8 @@ static json_t *select_fields(const json_t *device, const devices_query *query) {
 
 /* What a cell of the table shows; the caller frees it. Control bytes would move the cursor. */
 static char *format_cell(const json_t *value) {
-    char *text = json_is_string(value) ? strdup(json_string_value(value))
-                 : json_is_null(value) ? strdup("-")
+    char *text = json_is_string(value) ? copy_text(json_string_value(value))
+                 : json_is_null(value) ? copy_text("-")
                                        : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     for (char *c = text; c && *c; c++)
         if ((unsigned char)*c < ' ' || *c > '~') *c = '?';

@@ -129,9 +129,8 @@ static void measure(const device_snapshot *snapshot, int page, int widths[COLUMN
 static void print_header(const device_snapshot *snapshot, int width) {
     char now[32] = "";
     cell text, fitted;
-    struct tm local;
-    if (localtime_r(&snapshot->time, &local))
-        strftime(now, sizeof now, "%Y-%m-%d %H:%M:%S", &local);
+    const struct tm *local = localtime(&snapshot->time);
+    if (local) strftime(now, sizeof now, "%Y-%m-%d %H:%M:%S", local);
     int length = snprintf(text, sizeof text, "%s  Tandem %s  ", now, tdm_version());
     for (int b = 0; b < TDM_BACKEND_COUNT; b++)
         length += snprintf(text + length, sizeof text - (size_t)length, "%s %zu%s",

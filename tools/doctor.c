@@ -1,18 +1,17 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tdm doctor`: what was looked for, found or refused, whether it works when it is tried, and
  * what decided the default device. This process calls no driver: its children do. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <jansson.h>
 #include <tandem/tandem.h>
 
 #include "drivers.h"
 #include "options.h"
+#include "platform/folder.h"
+#include "platform/program.h"
 #include "tools.h"
 
 enum { OPTION_JSON, OPTION_QUICK, OPTION_TIMEOUT };
@@ -79,7 +78,7 @@ static const char *const list_words[] = {".child", "list", NULL};
 static void list_together(examination *e) {
     e->left_out = !drivers_are_good(&e->drivers) && drivers_leave_out(&e->drivers, &e->without);
     answer_ask(list_words, e->left_out ? e->without.changes : NULL, e->seconds, &e->listing);
-    if (e->listing.whole || child_caught_signal()) return;
+    if (e->listing.whole || tdmi_wish_caught()) return;
     char detail[TEXT];
     snprintf(detail, sizeof detail, "each works alone, but together they do not: %s",
              e->listing.why);
@@ -122,7 +121,7 @@ static void try_device(examination *e, const answer_device *device, size_t numbe
                  number);
         changes[n++] = texts[i];
     }
-    mkdir(strchr(texts[0], '=') + 1, 0700);
+    (void)tdmi_folder_make(TDMI_HERE, strchr(texts[0], '=') + 1);
     answer_ask(words, changes, e->seconds, &tried);
     const driver *of = drivers_find(&e->drivers, device);
     bool good = tried.whole && tried.detail && tried.result == FINDING_OK;
@@ -143,9 +142,9 @@ static void try_device(examination *e, const answer_device *device, size_t numbe
 
 static bool examine(examination *e) {
     if (!drivers_try(&e->drivers, e->seconds, &e->list)) return false;
-    if (!child_caught_signal()) list_together(e);
+    if (!tdmi_wish_caught()) list_together(e);
     take_items(e);
-    for (size_t i = 0; i < e->listing.device_count && !child_caught_signal(); i++)
+    for (size_t i = 0; i < e->listing.device_count && !tdmi_wish_caught(); i++)
         try_device(e, &e->listing.devices[i], i);
     return true;
 }
@@ -252,12 +251,12 @@ int doctor_command(int argc, char **argv) {
     if (!options_read(&doctor_spec, argc, argv, take, &wanted, NULL, &status)) return status;
     e.seconds = wanted.seconds;
     e.quick = wanted.quick;
-    child_catch_signals();
+    tdmi_wish_catch();
     bool examined = examine(&e);
-    child_release_signals();
+    tdmi_wish_release();
     bool ok =
         e.listing.chosen.id && e.listing.chosen.id[0] && !findings_have(&e.list, FINDING_BROKEN);
-    int caught = child_caught_signal();
+    int caught = tdmi_wish_caught();
     if (examined && !caught) {
         if (!wanted.json.prints) print_text(&e);
         status = put_json("doctor", &wanted.json, describe(&e, ok), false);
@@ -265,6 +264,6 @@ int doctor_command(int argc, char **argv) {
     answer_free(&e.listing);
     drivers_free(&e.drivers);
     findings_free(&e.list);
-    if (caught) raise(caught);
+    if (caught) tdmi_wish_obey(caught);
     return examined && ok ? status : EXIT_FAILED;
 }

@@ -3,36 +3,46 @@
 #include "drivers.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "platform/folder.h"
+#include "platform/process.h"
+#include "platform/program.h"
+#include "system_names.h"
 
 /* --- the folder ------------------------------------------------------------------------------- */
 
 static bool make_folder(drivers *all) {
-    const char *base = getenv("TMPDIR");
-    if (!base || base[0] != '/') base = "/tmp";
-    int length = snprintf(all->folder, sizeof all->folder, "%s/tandem-XXXXXX", base);
-    if (length < DRIVER_PATH && mkdtemp(all->folder)) return true;
-    fprintf(stderr, "tdm: no folder can be made in %s (TMPDIR names another place): %s\n", base,
+    if (tdmi_folder_make_temporary(NULL, all->folder, sizeof all->folder)) return true;
+    fprintf(stderr,
+            "tdm: no folder can be made for temporary files (TMPDIR names another place): %s\n",
             strerror(errno));
     all->folder[0] = '\0';
     return false;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place) {
-    (void)status;
-    (void)type;
-    (void)place;
-    remove(path);
-    return 0;
+static void remove_folder(const char *path);
+
+/* What is in a folder, whose path is the context. */
+static void remove_entry(void *context, const char *name) {
+    char path[2 * DRIVER_PATH];
+    const int length = snprintf(path, sizeof path, "%s/%s", (const char *)context, name);
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || length >= (int)sizeof path) return;
+    if (!tdmi_file_remove(TDMI_HERE, path)) remove_folder(path);
+}
+
+static void remove_folder(const char *path) {
+    const tdmi_folder folder = tdmi_folder_open(TDMI_HERE, path, false, NULL);
+    if (folder == TDMI_NO_FOLDER) return;
+    (void)tdmi_folder_list(folder, remove_entry, (void *)path);
+    tdmi_folder_close(folder);
+    (void)tdmi_folder_remove(path);
 }
 
 void drivers_free(drivers *all) {
-    if (all->folder[0]) nftw(all->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (all->folder[0]) remove_folder(all->folder);
     for (size_t i = 0; i < all->count; i++)
         answer_free(&all->items[i].alone);
     free(all->items);
@@ -57,7 +67,7 @@ static bool is_in(const char *list, tdm_backend backend) {
  * that nothing is left out. */
 static bool is_selected(tdm_backend backend) {
     char list[128];
-    const char *set = getenv("TANDEM_BACKEND");
+    const char *set = tdmi_environment_get("TANDEM_BACKEND");
     snprintf(list, sizeof list, ",%.120s,", set ? set : "auto");
     bool all = true;
     for (int b = 0; b < TDM_BACKEND_COUNT; b++)
@@ -78,9 +88,9 @@ static bool find_drivers(drivers *all) {
                  found->library[0] ? " (" : "", found->library, found->library[0] ? ")" : "");
     }
     for (int b = 0; b < TDM_BACKEND_COUNT; b++) {
-        /* the cpu backend calls no driver */
-        if (backends[b] == TDM_CPU || backends[b] == TDM_OPENCL || !is_selected(backends[b]))
-            continue;
+        /* the cpu backend calls no driver; those of OpenCL are tried one by one where a folder lists them */
+        const bool listed = backends[b] == TDM_OPENCL && TDMI_OPENCL_VENDORS[0];
+        if (backends[b] == TDM_CPU || listed || !is_selected(backends[b])) continue;
         driver *made = &all->items[all->count++];
         made->backend = backends[b];
         snprintf(made->label, sizeof made->label, "the %s backend", tdm_backend_name(backends[b]));
@@ -98,7 +108,8 @@ static const char broken_advice[] =
 static void ask_alone(const drivers *all, driver *one, double seconds) {
     static const char *const list[] = {".child", "list", NULL};
     char vendors[DRIVER_PATH + 64], libraries[4096];
-    const char *path = getenv("TANDEM_LIBRARY_PATH"), *cache = getenv("TANDEM_CACHE_DIR");
+    const char *path = tdmi_environment_get("TANDEM_LIBRARY_PATH"),
+               *cache = tdmi_environment_get("TANDEM_CACHE_DIR");
     char caches[4096], backend[64];
     const char *changes[10] = {"TANDEM_*", NULL};
     size_t n = 1;
@@ -116,7 +127,7 @@ static void ask_alone(const drivers *all, driver *one, double seconds) {
         snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=%s/only-%zu", all->folder,
                  (size_t)(one - all->items));
         const char *folder = strchr(vendors, '=') + 1;
-        if (mkdir(folder, 0700) != 0 || !icd_link(one->icd, folder, 0)) {
+        if (!tdmi_folder_make(TDMI_HERE, folder) || !icd_link(one->icd, folder, 0)) {
             snprintf(one->alone.why, sizeof one->alone.why, "cannot be tried alone: %s",
                      strerror(errno));
             return;
@@ -188,7 +199,7 @@ bool drivers_try(drivers *all, double seconds, findings *list) {
         return false;
     }
     if (!make_folder(all)) return false;
-    for (size_t i = 0; i < all->count && !child_caught_signal(); i++) {
+    for (size_t i = 0; i < all->count && !tdmi_wish_caught(); i++) {
         driver *one = &all->items[i];
         if (!one->icd || !one->icd->fault[0]) ask_alone(all, one, seconds);
         tell_driver(one, list);
@@ -226,7 +237,7 @@ bool drivers_leave_out(const drivers *all, driver_changes *changes) {
     size_t n = 0;
     snprintf(changes->vendors, sizeof changes->vendors, "OCL_ICD_VENDORS=%s/good", all->folder);
     const char *folder = strchr(changes->vendors, '=') + 1;
-    if (mkdir(folder, 0700) != 0) return false;
+    if (!tdmi_folder_make(TDMI_HERE, folder)) return false;
     for (size_t i = 0; i < all->count; i++) {
         const driver *one = &all->items[i];
         if (one->icd && one->good && !icd_link(one->icd, folder, i)) return false;

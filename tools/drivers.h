@@ -13,7 +13,7 @@ enum { DRIVER_PATH = 1024 };
 typedef struct driver {
     const icd *icd; /* NULL for a backend */
     tdm_backend backend;
-    char label[1600]; /* "/etc/OpenCL/vendors/pocl.icd (libpocl.so.2.9.0)", "the cuda backend" */
+    char label[1600]; /* "pocl.icd (libpocl.so.2.9.0)" with its folder, "the cuda backend" */
     answer alone;     /* what it lists when nothing else does */
     bool asked, good;
 } driver;

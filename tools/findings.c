@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools.h"
+
 static char *copy(const char *text) {
-    char *made = strdup(text ? text : "");
+    char *made = copy_text(text ? text : "");
     if (made) return made;
     fputs("tdm: out of memory\n", stderr);
     exit(EXIT_FAILURE);

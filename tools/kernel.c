@@ -11,6 +11,8 @@
 #include "guard.h"
 #include "kernel.h"
 #include "options.h"
+#include "platform/program.h"
+#include "platform/text.h"
 #include "tools.h"
 
 enum {
@@ -112,10 +114,10 @@ static int take_tensor(kernel_request *r, const char *value, const char *rest) {
 }
 
 static int take_value(kernel_request *r, const char *value, const char *rest, bool is_integer) {
-    char *end;
+    const char *end;
     double *number = &r->values[r->parameter_count];
     if (*rest == '\0') return EXIT_OK;
-    *number = strtod(rest + 1, &end);
+    *number = tdmi_read_number(rest + 1, &end);
     const bool fits =
         *number >= -0x1p53 && *number <= 0x1p53 && *number == (double)(int64_t)*number;
     if (end == rest + 1 || *end != '\0' || (is_integer && !fits))
@@ -168,7 +170,7 @@ static int take(void *context, int id, char *value) {
 /* The whole file, allocated; NULL after a message. */
 static char *read_text(const char *path) {
     enum { MOST = 1 << 20 };
-    FILE *file = fopen(path, "rb");
+    FILE *file = tdmi_stream_open(path, "r");
     char *text = file ? malloc(MOST + 1) : NULL;
     size_t size = text ? fread(text, 1, MOST, file) : 0;
     if (!text || ferror(file)) {
@@ -259,6 +261,7 @@ static int kernel_check(int argc, char **argv) {
             "--tensor x --output y --number s\n'tdm kernel check --help' says more\n");
         return EXIT_USAGE;
     }
+    tdmi_program_slashes(files.word[0]); /* a kernel's file is named without backslashes */
     r.file = files.word[0];
     name_entry(r.file, entry, sizeof entry);
     if (!r.entry) r.entry = entry;

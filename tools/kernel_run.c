@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "guard.h"
 #include "kernel.h"
+#include "platform/folder.h"
+#include "platform/path.h"
+#include "platform/process.h"
+#include "platform/program.h"
+#include "system_names.h"
 #include "tools.h"
 
 /* Oclgrind writes what it finds into the file that this names. */
 #define LOG "OCLGRIND_LOG"
-static const char library[] = "liboclgrind-rt-icd.so";
 
 bool kernel_read_shape(const char *text, const char *end, kernel_shape *shape) {
     shape->ndim = 0;
@@ -32,40 +35,53 @@ bool kernel_read_shape(const char *text, const char *end, kernel_shape *shape) {
 
 /* ---- the parent ---- */
 
+static bool exists(const char *path) {
+    tdmi_file_info info;
+    return tdmi_file_look_up(TDMI_HERE, path, true, &info);
+}
+
 /* Next to the program `oclgrind` of PATH, or where distributions have it. */
 static bool find_library(char *path, size_t size) {
-    static const char *const folders[] = {"/usr/lib/oclgrind", "/usr/local/lib/oclgrind",
-                                          "/usr/local/lib"};
-    const char *search = getenv("PATH");
+    static const char *const folders[] = {TDMI_OCLGRIND_FOLDERS NULL};
+    const char separator[] = {tdmi_path_separator, '\0'}, *search = tdmi_environment_get("PATH");
     for (const char *c = search ? search : ""; *c;) {
-        const int length = (int)strcspn(c, ":");
-        for (int i = 0; *c == '/' && i < 2; i++) { /* relative entries do not count */
-            snprintf(path, size, "%.*s/../lib/%s%s", length, c, i ? "oclgrind/" : "", library);
-            if (access(path, R_OK) == 0) return true;
+        const int length = (int)strcspn(c, separator);
+        /* relative entries do not count */
+        for (int i = 0; tdmi_path_is_absolute(c) && i < 2; i++) {
+            snprintf(path, size, "%.*s/../lib/%s%s", length, c, i ? "oclgrind/" : "",
+                     TDMI_OCLGRIND_LIBRARY);
+            if (exists(path)) return true;
         }
-        c += length + (c[length] == ':');
+        c += length + (c[length] != '\0');
     }
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        snprintf(path, size, "%s/%s", folders[i], library);
-        if (access(path, R_OK) == 0) return true;
+    for (size_t i = 0; folders[i]; i++) {
+        snprintf(path, size, "%s/%s", folders[i], TDMI_OCLGRIND_LIBRARY);
+        if (exists(path)) return true;
     }
     return false;
 }
 
+/* It has a folder for itself. */
+static void remove_log(const char *log) {
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%.*s", (int)tdmi_path_folder_length(log), log);
+    (void)tdmi_file_remove(TDMI_HERE, log);
+    (void)tdmi_folder_remove(folder);
+}
+
 int kernel_run_on_oclgrind(int argc, char **argv) {
-    char path[4096], vendors[4200], filenames[4200], log[4096], log_variable[4200];
+    char path[4096], vendors[4200], filenames[4200], log[4096 + 8], log_variable[4200];
     if (!find_library(path, sizeof path)) {
         puts("oclgrind     not run: it was not found (install oclgrind)");
         return EXIT_FAILED;
     }
-    const char *folder = getenv("TMPDIR");
-    snprintf(log, sizeof log, "%s/tandem-oclgrind-XXXXXX", folder && *folder ? folder : "/tmp");
-    const int file = mkstemp(log);
-    if (file < 0) {
-        fprintf(stderr, "tdm kernel check: %s: %s\n", log, strerror(errno));
+    if (!tdmi_folder_make_temporary(NULL, log, 4096)) {
+        fprintf(stderr, "tdm kernel check: no temporary folder: %s\n", strerror(errno));
         return EXIT_FAILED;
     }
-    close(file);
+    strcat(log, "/log");
+    FILE *made = tdmi_stream_open(log, "w");
+    if (made) fclose(made);
     snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=%s", path);
     snprintf(filenames, sizeof filenames, "OCL_ICD_FILENAMES=%s", path);
     snprintf(log_variable, sizeof log_variable, LOG "=%s", log);
@@ -73,13 +89,13 @@ int kernel_run_on_oclgrind(int argc, char **argv) {
         vendors,         filenames, log_variable, "OCLGRIND_DATA_RACES=1", "TANDEM_BACKEND=opencl",
         "TANDEM_DEVICE", NULL};
     const int status = guard_run_with(argc, argv, changes, SECONDS_FOR_A_DRIVER);
-    unlink(log);
+    remove_log(log);
     return status;
 }
 
 /* ---- the child ---- */
 
-bool kernel_is_on_oclgrind(void) { return guard_is_child() && getenv(LOG); }
+bool kernel_is_on_oclgrind(void) { return guard_is_child() && tdmi_environment_get(LOG); }
 
 typedef struct run {
     tdm_device *device;
@@ -164,12 +180,12 @@ int kernel_run(const kernel_request *request) {
         return EXIT_FAILED;
     }
     /* Oclgrind has it open, too: however this process ends, no file is left */
-    FILE *log = fopen(getenv(LOG), "r");
+    FILE *log = tdmi_stream_open(tdmi_environment_get(LOG), "r");
     if (!log) {
-        fprintf(stderr, "tdm kernel check: %s: %s\n", getenv(LOG), strerror(errno));
+        fprintf(stderr, "tdm kernel check: %s: %s\n", tdmi_environment_get(LOG), strerror(errno));
         return EXIT_FAILED;
     }
-    unlink(getenv(LOG));
+    remove_log(tdmi_environment_get(LOG));
     for (size_t d = 0; d < request->dtype_count; d++) {
         const tdm_dtype dtype = request->dtypes[d];
         printf("oclgrind %-3s ", tdm_dtype_name(dtype));

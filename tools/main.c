@@ -7,6 +7,7 @@
 
 #include "base/blas_list.h"
 #include "options.h"
+#include "platform/program.h"
 #include "tools.h"
 
 static const struct {
@@ -143,4 +144,7 @@ static int run(int argc, char **argv) {
     return EXIT_OK;
 }
 
-int main(int argc, char **argv) { return end_output(run(argc, argv)); }
+int main(int argc, char **argv) {
+    tdmi_program_begin(&argc, &argv);
+    return end_output(run(argc, argv));
+}

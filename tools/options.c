@@ -2,7 +2,6 @@
 /* Reading arguments by a command's table. */
 #include "options.h"
 
-#include <getopt.h>
 #include <string.h>
 
 #include "tools.h"
@@ -120,21 +119,14 @@ static bool read_option(const command_spec *spec, int argc, char **argv, int *ne
         *status = refuse(spec, word);
         return false;
     }
-    const int wanted = !o->argument            ? no_argument
-                       : o->argument[0] == '[' ? optional_argument
-                                               : required_argument;
-    const struct option table[] = {{o->name, wanted, NULL, 1}, {NULL, 0, NULL, 0}};
-    opterr = 0;
-    optind = *next;
-    const int found = getopt_long(argc, argv, "+:", table, NULL);
-    *next = optind;
-    char *value = found == 1 ? optarg : NULL;
-    if (found == 1 && wanted == optional_argument && !value && *next < argc &&
-        is_value(argv[*next]))
+    const bool is_optional = o->argument && o->argument[0] == '[';
+    char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
+    (*next)++;
+    if (o->argument && !value && *next < argc && (!is_optional || is_value(argv[*next])))
         value = argv[(*next)++];
-    if (found == ':' || (value && !*value)) {
+    if (o->argument && (value ? !*value : !is_optional)) {
         *status = refuse_missing(spec, o);
-    } else if (found != 1) {
+    } else if (!o->argument && value) {
         fprintf(stderr, "tdm %s: --%s takes no value\n", spec->name, o->name);
         *status = EXIT_USAGE;
     } else {

@@ -3,13 +3,14 @@
 #include "tools.h"
 
 #include "base/spelling.h"
+#include "platform/process.h"
+#include "platform/program.h"
+#include "platform/text.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <report/file.h>
 #include <tandem/tandem.h>
@@ -33,9 +34,9 @@ int refuse_word(const char *command, const char *what, const char *word, const c
 }
 
 int take_seconds(const char *command, const char *option, const char *text, double *seconds) {
-    char *end;
+    const char *end;
     if (*text && text[strspn(text, "0123456789.")] == '\0') {
-        *seconds = strtod(text, &end);
+        *seconds = tdmi_read_number(text, &end);
         if (*end == '\0' && *seconds > 0.0 && *seconds <= 86400.0) return EXIT_OK;
     }
     fprintf(stderr,
@@ -94,16 +95,15 @@ int report_failure(const char *command) {
 }
 
 bool output_has_colours(void) {
-    const char *forbidden = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(forbidden && *forbidden) && terminal && *terminal &&
-           strcmp(terminal, "dumb") != 0;
+    const char *forbidden = tdmi_environment_get("NO_COLOR");
+    return tdmi_stream_is_terminal(stdout) && !(forbidden && *forbidden) &&
+           tdmi_terminal_has_colours();
 }
 
 int output_width(void) {
-    struct winsize size;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    const char *columns = getenv("COLUMNS");
+    const int own = tdmi_stream_columns(stdout);
+    if (own > 0) return own;
+    const char *columns = tdmi_environment_get("COLUMNS");
     const long width = columns ? strtol(columns, NULL, 10) : 0;
     return width > 0 && width <= 10000 ? (int)width : 80;
 }
@@ -119,7 +119,7 @@ bool flush_output(void) {
 int end_output(int status) {
     bool failed = !flush_output() || ferror(stdout) != 0;
     /* A stdout that was closed from the start matters only to commands that print. */
-    if (close(STDOUT_FILENO) != 0 && errno != EBADF && !failed) {
+    if (fclose(stdout) != 0 && errno != EBADF && !failed) {
         failed = true;
         output_error = errno;
     }
@@ -127,6 +127,12 @@ int end_output(int status) {
     fprintf(stderr, "tdm: not all of the output could be written%s%s\n", output_error ? ": " : "",
             output_error ? strerror(output_error) : "");
     return EXIT_FAILED;
+}
+
+char *copy_text(const char *text) {
+    const size_t size = strlen(text) + 1;
+    char *made = malloc(size);
+    return made ? memcpy(made, text, size) : NULL;
 }
 
 const char *format_bytes(uint64_t bytes, char *text) {

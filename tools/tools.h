@@ -82,6 +82,9 @@ int take_json(const char *command, const char *option, const char *value, json_r
  * after a message. */
 int put_json(const char *command, const json_request *request, json_t *document, bool compact);
 
+/* For free(); NULL when memory is short. */
+char *copy_text(const char *text);
+
 /* "3.1 GiB"; "unknown" for TDM_UNKNOWN. Returns `text`, which holds at least 16 bytes. */
 const char *format_bytes(uint64_t bytes, char *text);
 

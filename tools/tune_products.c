@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform/program.h"
 #include "tools.h"
 
 /* Squares, what a large language model does for a token, the layers of BERT-base and of MiniLM (stored as
@@ -101,13 +102,13 @@ static bool parse_option(const char *word, tune_product *product) {
 /* NULL, or what is wrong with the line, which is cut into words. */
 static const char *parse_line(char *line, tune_product *product) {
     static const char blanks[] = " \t\r\n";
-    char *rest, *word = strtok_r(line, blanks, &rest);
+    char *word = strtok(line, blanks);
     *product = (tune_product){.batch = 1};
     if (!parse_dtype(word, &product->dtype)) return "it begins with a dtype: f32, f64, f16 or bf16";
-    word = strtok_r(NULL, blanks, &rest);
+    word = strtok(NULL, blanks);
     if (!word || !parse_extents(word, product))
         return "the sizes come second, as MxNxK, or BATCH*MxNxK for a batch";
-    while ((word = strtok_r(NULL, blanks, &rest)))
+    while ((word = strtok(NULL, blanks)))
         if (!parse_option(word, product))
             return "after the sizes there may be transpose_a, transpose_b, tf32, bias and the "
                    "name of an "
@@ -152,7 +153,7 @@ static int read_lines(tune_list *list, FILE *file, const char *path) {
 
 int tune_list_read(tune_list *list, const char *path) {
     *list = (tune_list){NULL, 0};
-    FILE *file = fopen(path, "re");
+    FILE *file = tdmi_stream_open(path, "r");
     if (!file) {
         fprintf(stderr, "tdm tune: %s cannot be read: %s\n", path, strerror(errno));
         return EXIT_FAILED;

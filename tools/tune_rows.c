@@ -10,6 +10,7 @@
 
 #include "child.h"
 #include "guard.h"
+#include "platform/program.h"
 #include "tools.h"
 
 /* Those that matter most first: the widths, and for each the dtypes and operations. */
@@ -83,7 +84,7 @@ enum { MOST_ITEMS = 512 };
 
 static int read_items(const char *path, row_item items[MOST_ITEMS], size_t *count) {
     char line[256];
-    FILE *file = fopen(path, "re");
+    FILE *file = tdmi_stream_open(path, "r");
     if (!file) {
         fprintf(stderr, "tdm tune: %s cannot be read: %s\n", path, strerror(errno));
         return EXIT_FAILED;

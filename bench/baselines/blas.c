@@ -9,6 +9,7 @@
 #include "baselines/library.h"
 #include "baselines/onednn.h"
 #include "machine/machine.h"
+#include "system_names.h"
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
 
@@ -42,11 +43,11 @@ static struct blas {
     char why[BENCH_WHY_SIZE];
     functions f;
 } blas[BENCH_BLAS_COUNT] = {
-    {.name = "oneDNN", .files = {"libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2", "libdnnl.so"}},
-    {.name = "OpenBLAS", .files = {"libopenblas.so.0"}},
-    {.name = "MKL", .files = {"libmkl_rt.so.3", "libmkl_rt.so.2"}},
-    {.name = "BLIS", .files = {"libblis.so.4"}},
-    {.name = "CBLAS", .files = {"libcblas.so.3", "libblas.so.3"}},
+    {.name = "oneDNN", .files = {TDMI_NAMES_ONEDNN}},
+    {.name = "OpenBLAS", .files = {TDMI_NAMES_OPENBLAS}},
+    {.name = "MKL", .files = {TDMI_NAMES_MKL}},
+    {.name = "BLIS", .files = {TDMI_NAMES_BLIS}},
+    {.name = "CBLAS", .files = {TDMI_NAMES_CBLAS}},
 };
 
 static void find(void *library, const char *symbol, void *function) {

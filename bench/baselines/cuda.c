@@ -1,7 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Baselines of the cuda backend: cuBLAS, raw copies and raw launches, on a stream of our own. */
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,9 @@
 #include "baselines/baseline.h"
 #include "baselines/cuda_lt.h"
 #include "baselines/library.h"
+#include "platform/library.h"
+#include "platform/process.h"
+#include "platform/threads.h"
 #include "system_names.h"
 
 #define RUNTIME_FUNCTIONS(X)                                                                       \
@@ -55,14 +56,14 @@
 
 #define MEMBER(name) __typeof__(name) *name;
 static struct {
-    pthread_once_t once;
+    tdmi_once once;
     bool usable, blas_usable, lt_usable, rtc_usable;
     char why[BENCH_WHY_SIZE], blas_why[BENCH_WHY_SIZE], rtc_why[BENCH_WHY_SIZE];
     RUNTIME_FUNCTIONS(MEMBER)
     DRIVER_FUNCTIONS(MEMBER)
     BLAS_FUNCTIONS(MEMBER)
     RTC_FUNCTIONS(MEMBER)
-} cu = {.once = PTHREAD_ONCE_INIT};
+} cu = {.once = TDMI_ONCE_INIT};
 #undef MEMBER
 
 static void *open_cuda(const char *name, char *why) {
@@ -84,10 +85,12 @@ static void *open_runtime(const library_names **found) {
 #undef ROW
     const size_t count = sizeof versions / sizeof *versions;
     void *library = NULL;
+    unsigned ignored;
     for (size_t i = 0; i < 2 * count && !library; i++) {
         *found = &versions[i % count];
-        library = i < count ? dlopen((*found)->runtime, RTLD_NOW | RTLD_NOLOAD)
-                            : open_cuda((*found)->runtime, cu.why);
+        library = i < count
+                      ? tdmi_library_load((*found)->runtime, TDMI_LOAD_LOADED, &ignored, NULL, 0)
+                      : open_cuda((*found)->runtime, cu.why);
     }
     return library;
 }
@@ -103,11 +106,13 @@ static void load(void) {
     cu.blas_usable = library BLAS_FUNCTIONS(RESOLVE);
 #undef RESOLVE
     char ignored[BENCH_WHY_SIZE];
+    unsigned failure;
     cu.lt_usable = cu.blas_usable && bench_lt_load(open_cuda(found->cublaslt, ignored), ignored);
     library = cu.usable ? open_cuda(found->nvrtc, cu.rtc_why) : NULL;
     /* by name alone: the runtime has opened it, and there must not be another */
-    void *driver = library ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (library && !driver) snprintf(cu.rtc_why, sizeof cu.rtc_why, "%s", dlerror());
+    void *driver = library ? tdmi_library_load(TDMI_NAMES_CUDA_DRIVER, TDMI_LOAD_SYSTEM, &failure,
+                                               cu.rtc_why, sizeof cu.rtc_why)
+                           : NULL;
 #define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.rtc_why)
 #define RESOLVE_DRIVER(name) &&bench_resolve(driver, #name, &cu.name, cu.rtc_why)
     cu.rtc_usable = driver RTC_FUNCTIONS(RESOLVE) DRIVER_FUNCTIONS(RESOLVE_DRIVER);
@@ -266,7 +271,7 @@ static bool create_gemm(raw *r, const bench_request *request, bench_baseline *ba
     r->n = (int)shape->extent[1];
     r->k = (int)shape->extent[2];
     r->transpose_b = request->transpose_b;
-    const char *math = getenv("TANDEM_MATH");
+    const char *math = tdmi_environment_get("TANDEM_MATH");
     r->tf32 = request->dtype == TDM_F32 && math && strcmp(math, "tf32") == 0;
     for (int i = 0; i < 3; i++)
         if (!make_buffer(r, i, request->bytes[i], request->sets, request->input[i])) return false;
@@ -436,7 +441,7 @@ static bool create_raw(raw *r, const bench_request *request, bench_baseline *bas
 }
 
 static bool create(const bench_request *request, bench_baseline *baseline, char *why) {
-    pthread_once(&cu.once, load);
+    tdmi_once_run(&cu.once, load);
     if (!cu.usable) {
         snprintf(why, BENCH_WHY_SIZE, "%s", cu.why);
         return false;
@@ -454,7 +459,7 @@ static bool create(const bench_request *request, bench_baseline *baseline, char 
 }
 
 static void describe(json_t *libraries) {
-    pthread_once(&cu.once, load);
+    tdmi_once_run(&cu.once, load);
     int version = 0, major = 0, minor = 0;
     if (!cu.usable || cu.cudaRuntimeGetVersion(&version) != cudaSuccess) {
         json_object_set_new(libraries, "cuda", json_string(cu.why));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "baselines/baseline.h"
+#include "baselines/blas.h"
 #include "machine/clock.h"
 #include "machine/machine.h"
 
@@ -89,4 +90,12 @@ bool bench_host_move_create(const bench_request *request, bench_baseline *baseli
              m->way.streaming ? ", streaming" : "", m->way.fetching ? ", prefetch" : "",
              m->way.all_threads ? "" : ", 1 thread");
     return true;
+}
+
+void bench_host_describe(json_t *libraries) {
+    for (int library = 0; library < BENCH_BLAS_COUNT; library++) {
+        char text[BENCH_WHY_SIZE];
+        if (bench_blas_open(library, TDM_F32, text)) bench_blas_version(library, text, sizeof text);
+        json_object_set_new(libraries, bench_blas_library(library), json_string(text));
+    }
 }

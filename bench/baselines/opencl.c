@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Baselines of the opencl backend: CLBlast, raw copies and raw enqueues, in a context of our own on
  * the same device. A device that is the host's cores is compared with the host's CBLAS and copy. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 
 #include "baselines/baseline.h"
 #include "baselines/library.h"
+#include "platform/threads.h"
+#include "system_names.h"
 
 enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
 
@@ -48,17 +49,17 @@ enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
 
 #define MEMBER(name) __typeof__(name) *name;
 static struct {
-    pthread_once_t once;
+    tdmi_once once;
     bool usable, blas_usable;
     char why[BENCH_WHY_SIZE], blas_why[BENCH_WHY_SIZE];
     CL_FUNCTIONS(MEMBER)
     BLAS_FUNCTIONS(MEMBER)
-} cl = {.once = PTHREAD_ONCE_INIT};
+} cl = {.once = TDMI_ONCE_INIT};
 #undef MEMBER
 
 static void load(void) {
-    static const char *const names[] = {"libOpenCL.so.1", NULL};
-    static const char *const blas_names[] = {"libclblast.so.1", NULL};
+    static const char *const names[] = {TDMI_NAMES_OPENCL, NULL};
+    static const char *const blas_names[] = {TDMI_NAMES_CLBLAST, NULL};
     void *library = bench_open_library(names, NULL, cl.why);
 #define RESOLVE(name) &&bench_resolve(library, #name, &cl.name, cl.why)
     cl.usable = library CL_FUNCTIONS(RESOLVE);
@@ -346,7 +347,7 @@ static bool create(const bench_request *request, bench_baseline *baseline, char 
         if (kind == BENCH_BASELINE_GEMM) return bench_host_gemm_create(request, baseline, why);
         if (kind == BENCH_BASELINE_MOVE) return bench_host_move_create(request, baseline, why);
     }
-    pthread_once(&cl.once, load);
+    tdmi_once_run(&cl.once, load);
     if (!cl.usable) {
         snprintf(why, BENCH_WHY_SIZE, "%s", cl.why);
         return false;
@@ -365,10 +366,10 @@ static bool create(const bench_request *request, bench_baseline *baseline, char 
 }
 
 static void describe(json_t *libraries) {
-    pthread_once(&cl.once, load);
-    json_object_set_new(libraries, "opencl", json_string(cl.usable ? "libOpenCL.so.1" : cl.why));
+    tdmi_once_run(&cl.once, load);
+    json_object_set_new(libraries, "opencl", json_string(cl.usable ? TDMI_NAMES_OPENCL : cl.why));
     json_object_set_new(libraries, "clblast",
-                        json_string(cl.blas_usable ? "libclblast.so.1" : cl.blas_why));
+                        json_string(cl.blas_usable ? TDMI_NAMES_CLBLAST : cl.blas_why));
 }
 
 extern const bench_vendor bench_vendor_opencl;

@@ -31,9 +31,9 @@ bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEE
         NULL};
     char *output = bench_run_child(arguments, "", 0, why, NULL);
     bool any = false;
-    char *rest, *word = output ? strtok_r(output, " \n", &rest) : NULL;
+    char *word = output ? strtok(output, " \n") : NULL;
     memset(has, 0, BENCH_PEERS * sizeof *has);
-    for (; word; word = strtok_r(NULL, " \n", &rest))
+    for (; word; word = strtok(NULL, " \n"))
         for (int i = 0; i < BENCH_PEERS; i++)
             if (strcmp(word, modules[i]) == 0 && (!pytorch_alone || i == BENCH_PYTORCH))
                 any = has[i] = true;

@@ -10,6 +10,7 @@
 
 #include "cases/segment.h"
 #include "operations/formulas.h"
+#include "platform/process.h"
 #include "reference/values.h"
 
 enum { PLAIN, TRANSPOSED_B, BIAS_GELU, NORM_L2, NORM_L2_KEPT, NORM_L2_LOGGED };
@@ -133,7 +134,7 @@ static tdm_status call_matmul_norm_logged(const bench_case *c, tdm_queue *queue,
 static const double tf32_factor = 1.0 + 2.0 / 1024.0 / (16.0 * FLT_EPSILON);
 
 static bool uses_tf32(const bench_case *c) {
-    const char *math = getenv("TANDEM_MATH");
+    const char *math = tdmi_environment_get("TANDEM_MATH");
     return c->dtype == TDM_F32 && math && strcmp(math, "tf32") == 0;
 }
 

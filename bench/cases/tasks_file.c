@@ -2,17 +2,14 @@
 /* Tasks of files: a layer's parameters from a device to a file and back, compared with plain write()
  * and read() of as many bytes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <tandem/state_dict.h>
 
 #include "cases/task.h"
 #include "machine/machine.h"
+#include "platform/folder.h"
 #include "reference/random.h"
 
 enum { FOLDER_SIZE = 256, PATH_SIZE = FOLDER_SIZE + 32 };
@@ -33,18 +30,14 @@ typedef struct parameters {
 /* In the page cache where the system's temporary files are; the same folder for both sides. */
 static bool make_folder(bench_task_run *run) {
     parameters *p = run->state;
-    const char *temporary = getenv("TMPDIR");
-    if (!temporary || !*temporary) temporary = "/tmp";
-    if (snprintf(p->folder, FOLDER_SIZE, "%s/tandem-bench-XXXXXX", temporary) >= FOLDER_SIZE)
-        errno = ENAMETOOLONG;
-    else if (mkdtemp(p->folder)) {
+    if (tdmi_folder_make_temporary(NULL, p->folder, FOLDER_SIZE)) {
         snprintf(p->file, PATH_SIZE, "%s/tandem.safetensors", p->folder);
         snprintf(p->plain, PATH_SIZE, "%s/plain", p->folder);
         snprintf(p->temporary, PATH_SIZE, "%s/plain.tmp", p->folder);
         return true;
     }
     p->folder[0] = '\0';
-    return bench_row_fail(run->row, temporary, strerror(errno));
+    return bench_row_fail(run->row, "temporary folder", strerror(errno));
 }
 
 static bool make_parameters(bench_task_run *run) {
@@ -73,34 +66,26 @@ static bool make_parameters(bench_task_run *run) {
     return make_folder(run);
 }
 
-static bool write_all(int file, const char *bytes, size_t size) {
-    while (size > 0) {
-        const ssize_t written = write(file, bytes, size);
-        if (written <= 0) return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 /* Writes a temporary file, syncs and renames it, as tdm_save promises to do. */
 static bool write_plain(void *state, unsigned set) {
     const parameters *p = state;
+    const char *what;
     (void)set;
-    const int file = open(p->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) return false;
-    const bool good = write_all(file, p->values, p->size) && fsync(file) == 0;
-    return close(file) == 0 && good && rename(p->temporary, p->plain) == 0;
+    const tdmi_file file =
+        tdmi_file_open(TDMI_HERE, p->temporary, TDMI_OPEN_WRITE | TDMI_OPEN_MAKE, NULL);
+    if (file == TDMI_NO_FILE) return false;
+    if (tdmi_file_write(file, p->values, p->size) == p->size)
+        return tdmi_file_publish(file, p->temporary, p->plain, &what);
+    (void)tdmi_file_close(file);
+    return false;
 }
 
-static bool read_all(const char *path, off_t first, void *bytes, size_t size) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    size_t done = 0;
-    for (ssize_t got = 1; got > 0 && done<size; done += got> 0 ? (size_t)got : 0)
-        got = pread(file, (char *)bytes + done, size - done, first + (off_t)done);
-    close(file);
-    return done == size;
+static bool read_all(const char *path, uint64_t first, void *bytes, size_t size) {
+    const tdmi_file file = tdmi_file_open(TDMI_HERE, path, TDMI_OPEN_READ, NULL);
+    if (file == TDMI_NO_FILE) return false;
+    const bool whole = tdmi_file_read(file, first, bytes, size) == size;
+    (void)tdmi_file_close(file);
+    return whole;
 }
 
 static bool read_plain(void *state, unsigned set) {
@@ -147,10 +132,10 @@ static void compare(const parameters *p, bool read, bench_verdict *verdict) {
 /* The tensor's bytes are the last of the file. */
 static void check_saved(bench_task_run *run, bench_verdict *verdict) {
     const parameters *p = run->state;
-    struct stat facts;
+    tdmi_file_info facts;
     memset(p->copy, 0xff, p->size);
-    const bool read = stat(p->file, &facts) == 0 && (size_t)facts.st_size > p->size &&
-                      read_all(p->file, facts.st_size - (off_t)p->size, p->copy, p->size);
+    const bool read = tdmi_file_look_up(TDMI_HERE, p->file, true, &facts) && facts.size > p->size &&
+                      read_all(p->file, facts.size - p->size, p->copy, p->size);
     compare(p, read, verdict);
 }
 
@@ -175,10 +160,10 @@ static void destroy(bench_task_run *run) {
     bench_free(p->values, p->size);
     bench_free(p->copy, p->size);
     if (!p->folder[0]) return;
-    unlink(p->file);
-    unlink(p->plain);
-    unlink(p->temporary);
-    rmdir(p->folder);
+    (void)tdmi_file_remove(TDMI_HERE, p->file);
+    (void)tdmi_file_remove(TDMI_HERE, p->plain);
+    (void)tdmi_file_remove(TDMI_HERE, p->temporary);
+    (void)tdmi_folder_remove(p->folder);
 }
 
 const bench_task bench_task_save = {false, sizeof(parameters), prepare_save,

@@ -1,11 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tasks of two devices: a product on each of them at once, compared with both products on the first. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cases/task.h"
 #include "machine/machine.h"
+#include "platform/threads.h"
 #include "reference/random.h"
 
 enum { A, B, C, OPERANDS };
@@ -96,13 +96,13 @@ static void *run_product(void *argument) {
  * of microseconds, which count. */
 static tdm_status call_two(bench_task_run *run) {
     two_products *state = run->state;
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, run_product, &state->side[1]) != 0) {
+    tdmi_thread thread;
+    if (!tdmi_thread_start(&thread, run_product, &state->side[1])) {
         run->failure = "no thread can be started";
         return TDM_ERROR_OUT_OF_MEMORY;
     }
     run_product(&state->side[0]);
-    pthread_join(thread, NULL);
+    tdmi_thread_join(thread);
     for (int i = 0; i < 2; i++) {
         if (state->side[i].status == TDM_OK) continue;
         run->failure = state->side[i].message;

@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include <sys/types.h>
-
 enum { BENCH_CHILD_WHY_SIZE = 256 };
 
 /* Runs arguments[0], looked for in PATH, with the others (14 at most) and `input` as its standard
@@ -21,7 +19,7 @@ char *bench_run_child(const char *const *arguments, const char *input, size_t in
 
 /* A program that answers lines with lines, one after the other. Zero-initialised: it does not run. */
 typedef struct bench_server {
-    pid_t pid;
+    int pid;
     int line;     /* a socket: its standard input and output */
     FILE *errors; /* its standard error */
 } bench_server;

@@ -1,10 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 #include "machine/clock.h"
 
-#include <time.h>
+#include "platform/clock.h"
 
-double bench_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+double bench_now(void) { return 1e-9 * (double)tdmi_nanoseconds(); }

@@ -2,9 +2,9 @@
 /* The machine's fastest way to move bytes, with which memory-bound work is compared. */
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "machine/machine.h"
+#include "platform/memory.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -14,16 +14,16 @@
 enum { LINE = 64, BLOCK = 16384, COPY_AHEAD = 2048, READ_AHEAD = 1024 };
 
 void *bench_alloc(size_t size) {
-    void *memory =
-        mmap(NULL, size ? size : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return NULL;
-    (void)madvise(memory, size, MADV_HUGEPAGE);
+    void *memory = tdmi_aligned_alloc(4096, size ? size : 1);
+    if (!memory) return NULL;
+    tdmi_prefer_large_pages(memory, size);
     memset(memory, 0, size);
     return memory;
 }
 
 void bench_free(void *memory, size_t size) {
-    if (memory) munmap(memory, size ? size : 1);
+    (void)size;
+    tdmi_aligned_free(memory);
 }
 
 /* Four accumulators keep enough loads in flight. The result must be used, or the loads are not. */

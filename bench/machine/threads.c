@@ -1,25 +1,21 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Threads for the baselines: the caller and one thread for each other core. */
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "machine/clock.h"
 #include "machine/machine.h"
+#include "platform/process.h"
+#include "platform/threads.h"
 
 enum { MAX_THREADS = 256 };
 
 #define START                                                                                      \
-    {                                                                                              \
-        .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER,                              \
-        .wake = PTHREAD_COND_INITIALIZER                                                           \
-    }
+    { .once = TDMI_ONCE_INIT, .lock = TDMI_MUTEX_INIT }
 
 static struct pool {
-    pthread_once_t once;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
+    tdmi_once once;
+    tdmi_mutex lock;
+    tdmi_cond wake;
     int threads;
     void (*body)(void *, int);
     void *context;
@@ -37,10 +33,10 @@ static void wait_for_work(unsigned seen) {
     const double end = bench_now() + spin_seconds;
     while (bench_now() < end)
         if (atomic_load(&pool.generation) != seen) return;
-    pthread_mutex_lock(&pool.lock);
+    tdmi_mutex_lock(&pool.lock);
     while (atomic_load(&pool.generation) == seen)
-        pthread_cond_wait(&pool.wake, &pool.lock);
-    pthread_mutex_unlock(&pool.lock);
+        tdmi_cond_wait(&pool.wake, &pool.lock);
+    tdmi_mutex_unlock(&pool.lock);
 }
 
 static void *run_thread(void *argument) {
@@ -54,34 +50,28 @@ static void *run_thread(void *argument) {
 }
 
 static void start(void) {
-    cpu_set_t cores;
     pool.threads = 1;
-    int count = sched_getaffinity(0, sizeof cores, &cores) == 0
-                    ? CPU_COUNT(&cores)
-                    : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    for (int i = 1; i < count && i < MAX_THREADS; i++) {
-        pthread_t thread;
-        if (pthread_create(&thread, NULL, run_thread, (void *)(intptr_t)i) != 0) break;
-        pthread_detach(thread);
+    const int count = tdmi_cond_init(&pool.wake) ? tdmi_process_cores() : 1;
+    while (pool.threads < count && pool.threads < MAX_THREADS &&
+           tdmi_thread_start(NULL, run_thread, (void *)(intptr_t)pool.threads))
         pool.threads++;
-    }
 }
 
 int bench_threads(void) {
-    pthread_once(&pool.once, start);
+    tdmi_once_run(&pool.once, start);
     return pool.threads;
 }
 
 void bench_parallel(void (*body)(void *context, int thread), void *context) {
     const int threads = bench_threads();
     if (threads > 1) {
-        pthread_mutex_lock(&pool.lock);
+        tdmi_mutex_lock(&pool.lock);
         pool.body = body;
         pool.context = context;
         atomic_store(&pool.running, threads - 1);
         atomic_fetch_add(&pool.generation, 1);
-        pthread_cond_broadcast(&pool.wake);
-        pthread_mutex_unlock(&pool.lock);
+        tdmi_cond_broadcast(&pool.wake);
+        tdmi_mutex_unlock(&pool.lock);
     }
     body(context, 0);
     while (threads > 1 && atomic_load(&pool.running) > 0)

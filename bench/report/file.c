@@ -2,36 +2,33 @@
 #include "report/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "platform/process.h"
+#include "platform/program.h"
 
 enum { WHY = 256 };
 
 bool bench_file_begin(bench_file *file, const char *path, char *why) {
-    struct stat facts;
-    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    tdmi_file_info facts;
+    if (tdmi_file_look_up(TDMI_HERE, path, true, &facts) && facts.kind != TDMI_FILE_REGULAR) {
         snprintf(why, WHY, "it is not a regular file");
         return false;
     }
-    int made = -1;
+    tdmi_file made = TDMI_NO_FILE;
     file->path = path;
     errno = ENAMETOOLONG;
-    for (int i = 0; i < 100 && made < 0; i++) {
-        if (snprintf(file->temporary, sizeof file->temporary, "%s.%ld-%d.tmp", path, (long)getpid(),
-                     i) >= (int)sizeof file->temporary)
+    for (int i = 0; i < 100 && made == TDMI_NO_FILE; i++) {
+        if (snprintf(file->temporary, sizeof file->temporary, "%s.%llu-%d.tmp", path,
+                     (unsigned long long)tdmi_process_id(), i) >= (int)sizeof file->temporary)
             break;
-        made = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (made < 0 && errno != EEXIST) break;
+        made = tdmi_file_open(TDMI_HERE, file->temporary, TDMI_OPEN_WRITE | TDMI_OPEN_NEW, NULL);
+        if (made == TDMI_NO_FILE && errno != EEXIST) break;
     }
-    file->stream = made < 0 ? NULL : fdopen(made, "w");
+    file->stream = made == TDMI_NO_FILE ? NULL : tdmi_stream_of(made);
     if (file->stream) return true;
     snprintf(why, WHY, "%s", strerror(errno));
-    if (made >= 0) {
-        close(made);
-        unlink(file->temporary);
-    }
+    if (made != TDMI_NO_FILE) (void)tdmi_file_remove(TDMI_HERE, file->temporary);
     return false;
 }
 
@@ -42,12 +39,12 @@ bool bench_file_end(bench_file *file, bool good, char *why) {
     const bool closed = fclose(file->stream) == 0;
     if (written) error = errno;
     bool kept = written && closed && good;
-    if (kept && rename(file->temporary, file->path) != 0) {
+    if (kept && !tdmi_file_rename(TDMI_HERE, file->temporary, file->path)) {
         error = errno;
         kept = false;
     }
     if (!kept) {
-        unlink(file->temporary);
+        (void)tdmi_file_remove(TDMI_HERE, file->temporary);
         snprintf(why, WHY, "%s", strerror(error));
     }
     return kept;
@@ -57,6 +54,6 @@ bool bench_file_can_be_written(const char *path, char *why) {
     bench_file file;
     if (!bench_file_begin(&file, path, why)) return false;
     fclose(file.stream);
-    unlink(file.temporary);
+    (void)tdmi_file_remove(TDMI_HERE, file.temporary);
     return true;
 }

@@ -2,15 +2,16 @@
 #include "report/progress.h"
 
 #include <stdio.h>
-#include <unistd.h>
+
+#include "platform/program.h"
 
 void bench_progress(size_t number, size_t all, const char *what) {
-    fprintf(stderr, isatty(STDERR_FILENO) ? "\r\033[K[%zu/%zu] %s" : "[%zu/%zu] %s\n", number, all,
-            what);
+    fprintf(stderr, tdmi_stream_is_terminal(stderr) ? "\r\033[K[%zu/%zu] %s" : "[%zu/%zu] %s\n",
+            number, all, what);
     fflush(stderr);
 }
 
 void bench_progress_end(void) {
-    if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    if (tdmi_stream_is_terminal(stderr)) fputs("\r\033[K", stderr);
     fflush(stderr);
 }

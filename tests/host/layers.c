@@ -120,7 +120,7 @@ static void no_circle(const char *list) {
 /* The folders below lib/ itself, the path of a call, know nothing of it. */
 Test(layers, rooms) {
     includes_only("lib/platform/*.h lib/platform/*/*.[ch]",
-                  "platform/[a-z_]+|(\\.\\./linux/)?system_[a-z]+|posix|quota|win");
+                  "platform/[a-z_]+|(\\.\\./linux/)?system_[a-z]+|posix|quota|win|wishes");
     includes_only("lib/base/*.[ch]", "(platform|base)/[a-z_]+|system_names|backend");
     includes_only("lib/machine/*.[ch]", "(platform|base|machine)/[a-z_]+|system_names|backend");
     includes_only("lib/host/*.[ch]",
@@ -140,23 +140,27 @@ Test(layers, rooms) {
 }
 
 /* One room knows the operating system. Functions of POSIX are for the compiler to find, as the rest is compiled without
- * the C library's extensions; those listed here are C's own, which systems do not do alike. */
+ * the C library's extensions; those listed here are C's own, which systems do not do alike. Of the benchmark, two files
+ * that fork, and what is for MPI, are POSIX's. */
+#define ONE_SYSTEM "^(lib/(platform|include)|bench/(posix|machines))/"
 Test(layers, platform) {
 #define ELSEWHERE(options, pattern)                                                                \
     "grep -rn" options " '" pattern                                                                \
-    "' lib $backends comm mpi --include='*.[ch]' | grep -vE '^lib/(platform|include)/'"
-    nothing(
-        "a system's header outside lib/platform",
-        INCLUDES(
-            "-r lib $backends comm mpi") " | grep -E ' <' | grep -vE "
-                                         "'^lib/(platform|include)/|/include/tandem/' | grep -vE "
-                                         "' "
-                                         "<((tandem|CL)/"
-                                         "[a-z_]+|assert|complex|ctype|errno|fenv|float|inttypes|"
-                                         "limits|locale|"
-                                         "math|setjmp|std[a-z]+|string|time|wchar|cpuid|immintrin|"
-                                         "clblast_c|jansson|mpi|mpi-ext)"
-                                         "\\.h>|<initializer_list>'");
+    "' lib $backends comm mpi tools bench --include='*.[ch]' | grep -vE '" ONE_SYSTEM "'"
+    nothing("a system's header outside lib/platform",
+            INCLUDES("-r lib $backends comm mpi tools bench") " | grep -E ' <' | grep -vE "
+                                                              "'" ONE_SYSTEM
+                                                              "|/include/tandem/' | grep -vE "
+                                                              "' "
+                                                              "<((tandem|CL)/"
+                                                              "[a-z_]+|assert|complex|ctype|errno|"
+                                                              "fenv|float|inttypes|"
+                                                              "limits|locale|"
+                                                              "math|setjmp|std[a-z]+|string|time|"
+                                                              "wchar|cpuid|immintrin|"
+                                                              "clblast_c|jansson|mpi|mpi-ext|bench|"
+                                                              "report/[a-z]+)"
+                                                              "\\.h>|<initializer_list>'");
     nothing(
         "a system's macro outside lib/platform",
         ELSEWHERE("E",
@@ -169,8 +173,8 @@ Test(layers, platform) {
     nothing(
         "what only lib/platform does alike on all systems",
         ELSEWHERE(
-            "wE",
-            "(getenv|fopen|freopen|tmpfile|remove|rename|system|setlocale|aligned_alloc|"
+            "E",
+            "\\b(getenv|fopen|freopen|tmpfile|remove|rename|system|setlocale|aligned_alloc|"
             "timespec_get|strtod|strtof|atof) *\\(") " | grep -vE '^[^:]*:[0-9]+: *(/?\\*|//)'");
 }
 
@@ -188,15 +192,17 @@ Test(layers, floors) {
 /* bench/README.md draws it. The vendors' declarations are the cuda backend's. */
 #define HEADERS(room) room "/[a-z_]+"
 Test(layers, bench_rooms) {
-    includes_only("bench/machine/*.[ch]", HEADERS("machine"));
+    includes_only("bench/machine/*.[ch]", HEADERS("(machine|platform)"));
     includes_only("bench/rows/*.[ch]", HEADERS("(rows|machine)"));
+    includes_only("bench/posix/*.c bench/windows/*.c",
+                  HEADERS("(baselines|rows|machine|reference)"));
     includes_only(
         "bench/baselines/*.[ch]",
-        HEADERS(
-            "(baselines|rows|machine|reference)") "|system_names|\\.\\./\\.\\./cuda/declarations");
+        HEADERS("(baselines|rows|machine|platform|reference)") "|system_names|\\.\\./\\.\\./cuda/"
+                                                               "declarations");
     includes_only("bench/cases/*.[ch]",
-                  HEADERS("(cases|baselines|rows|machine|operations|reference)"));
-    includes_only("bench/report/*.[ch]", HEADERS("(report|rows)"));
+                  HEADERS("(cases|baselines|rows|machine|platform|operations|reference)"));
+    includes_only("bench/report/*.[ch]", HEADERS("(report|rows|platform)"));
 #ifdef TEST_BENCH_OBJECTS
     no_circle(TEST_BENCH_OBJECTS);
 #endif

@@ -2,6 +2,7 @@
 /* The baseline of a product on the host's cores: the fastest of the BLAS libraries that are installed, with
  * its own threads. Each runs in a separate process, which is stopped while Tandem is measured: idle threads
  * of a second pool spin for milliseconds, and would be in the way. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -265,12 +266,4 @@ bool bench_host_gemm_create(const bench_request *request, bench_baseline *baseli
              g->product.dtype == request->dtype ? "" : " in f32",
              g->batch > 1 ? ", thread per product" : "");
     return true;
-}
-
-void bench_host_describe(json_t *libraries) {
-    for (int library = 0; library < BENCH_BLAS_COUNT; library++) {
-        char text[BENCH_WHY_SIZE];
-        if (bench_blas_open(library, TDM_F32, text)) bench_blas_version(library, text, sizeof text);
-        json_object_set_new(libraries, bench_blas_library(library), json_string(text));
-    }
 }

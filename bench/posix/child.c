@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Children read from and write to unlinked temporary files: unlike pipes these cannot fill up. */
+#define _GNU_SOURCE
 #include "machine/child.h"
 
 #include <errno.h>
