@@ -153,12 +153,50 @@ use_zip() {
         tee "$tools/consumer/out" && grep -q '^cpu:0, Tandem ' "$tools/consumer/out"
 }
 
+# tdm prints such a line, and returns 0.
+tdm_prints() { # PATTERN ARGUMENT...
+    local pattern=$1 output
+    shift
+    count=$((count + 1))
+    output=$(under_wine timeout 300 wine "$tools/build/tools/tdm.exe" "$@" 2>&1)
+    set -- $? "$*"
+    printf '$ tdm %s\n%s\n' "$2" "$output"
+    if [ "$1" -ne 0 ] || ! grep -qE "$pattern" <<<"$output"; then
+        failed=$((failed + 1))
+        echo "failed: status $1, or no line has $pattern"
+    fi
+}
+
+# Each command, on the cpu backend. A kernel of a user's is compiled by the OpenCL driver, and by a C compiler, if any.
+windows_program() {
+    local failed=0 count=0 folder=$work/compiled/program kernel=(--tensor x --output y --number s)
+    remove_folder "$folder" && mkdir "$folder" || return 1
+    printf '%s\n' 'KERNEL(scale)' '{' '    FOR_ROWS(row, ROWS)' \
+        '        STORE(ROW(y, row), 0, SCALAR(args.s) * LOAD(ROW(x, row), 0));' '}' >"$folder/scale.cl"
+    echo 'f32 64x64x64' >"$folder/products"
+    folder="Z:${folder//\//\\}"
+    tdm_prints '^tdm [0-9.]+ \(libtandem' --version
+    tdm_prints '^\| cpu:0 ' devices
+    tdm_prints '^cpu:0,"?[A-Za-z]' devices --query id,name --format csv
+    tdm_prints '"id": "cpu:0"' devices --json
+    tdm_prints '^Default device: cpu:0' doctor
+    tdm_prints '^ +judged in .*right: ' doctor
+    tdm_prints '^  \[(ok|--)\] OpenCL\.dll' doctor --quick
+    tdm_prints '^[1-9][0-9]* rows, 0 not verified' bench --device cpu:0 --op bias_add,layer_norm --dtype f32 --seconds 30
+    tdm_prints ' 64x64x64 +builtin ' tune --device cpu:0 --shapes "$folder\\products" --budget 10
+    tdm_prints '^1 entry' cache list
+    tdm_prints '^1 entry' cache verify
+    tdm_prints '^1 of 1 entry removed' cache clear
+    tdm_prints 'opencl +f32 +compiles' kernel check "$folder\\scale.cl" "${kernel[@]}"
+    echo "$count rows, $failed not verified"
+}
+
 system_windows() {
     local log=$logs/$subject tools=$work/compiled/windows system status
     get_sources || return 1
     system="$(wine --version 2>/dev/null | tail -n 1), x86_64, Clang $(clang -dumpversion), mingw-w64, UCRT"
-    compile "$tools" dll "suite_plain platform" --toolchain "$work/compiled/tandem/cmake/mingw-w64.cmake" \
-        -DCMAKE_PREFIX_PATH="$tools" >"$log-build" 2>&1
+    compile "$tools" dll "suite_plain platform children tools/all" \
+        --toolchain "$work/compiled/tandem/cmake/mingw-w64.cmake" -DCMAKE_PREFIX_PATH="$tools" >"$log-build" 2>&1
     status=$?
     program_row "$system" "build with -Werror" "$status" "$log-build"
     compile_for_arm64 >"$log-arm64" 2>&1
@@ -171,6 +209,8 @@ system_windows() {
     under_wine wineserver -p
     under_wine timeout 300 wine "$tools/build/tests/platform.exe" "$tools/build/lib/libtandem.dll" >"$log-platform" 2>&1
     program_row "$system" "the platform layer" $? "$log-platform"
+    under_wine timeout 300 wine "$tools/build/tests/children.exe" >"$log-children" 2>&1
+    program_row "$system" "the platform layer's part for programs" $? "$log-children"
     under_wine env TANDEM_BACKEND=cpu TANDEM_CPU_DEVICES=2 TANDEM_CPU_COMPILER=none TDM_TEST_DEVICE=cpu \
         TDM_TEST_SMALL=1 TDM_TEST_TAGS='!compiler' timeout 3600 wine "$tools/build/tests/suite_plain.exe" \
         >"$log-suite" 2>&1
@@ -179,5 +219,7 @@ system_windows() {
     program_row "$system" "a zip, and a program that finds it by CMake" $? "$log-zip"
     windows_examples >"$log-examples" 2>&1
     program_row "$system" "examples on cpu" $? "$log-examples"
+    windows_program >"$log-program" 2>&1
+    program_row "$system" "tdm on cpu" $? "$log-program"
     under_wine wineserver -k
 }
