@@ -42,7 +42,6 @@
 /* A file with the version of NVIDIA's driver; "" where there is none. */
 #define TDMI_NVIDIA_VERSION_FILE "/sys/module/nvidia/version"
 
-/* Where the cache is: the first of these variables that is an absolute path, and what comes below it. */
 /* Drivers are in no registry. */
 #define TDMI_OPENCL_REGISTRY ""
 
@@ -60,6 +59,7 @@
 #define TDMI_OCLGRIND_LIBRARY "liboclgrind-rt-icd.so"
 #define TDMI_OCLGRIND_FOLDERS "/usr/lib/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib",
 
+/* Where the cache is: the first of these variables that is an absolute path, and what comes below it. */
 #define TDMI_CACHE_PLACES                                                                          \
     { {"XDG_CACHE_HOME", "/tandem"}, {"HOME", "/.cache/tandem"}, }
 
