@@ -26,8 +26,8 @@ typedef struct child_result {
     char last_words[200]; /* the last line on its standard error, in printable ASCII; or "" */
 } child_result;
 
-/* Runs this program apart, with arguments and changes as tdmi_child_start has them, and waits until it ends. The child is
- * killed, with what it started, when it has answered nothing for `seconds`. The caller frees result->answer. */
+/* Runs this program apart, with arguments and changes as tdmi_child_start has them, and waits until it ends. The child
+ * is killed, with what it started, when it has answered nothing for `seconds`. The caller frees result->answer. */
 void child_run(const char *const *arguments, const char *const *changes, double seconds,
                child_result *result);
 

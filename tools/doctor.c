@@ -253,10 +253,11 @@ int doctor_command(int argc, char **argv) {
     e.quick = wanted.quick;
     tdmi_wish_catch();
     bool examined = examine(&e);
-    tdmi_wish_release();
+    /* once caught, nothing ends this process before its folder is removed */
+    const int caught = tdmi_wish_caught();
+    if (!caught) tdmi_wish_release();
     bool ok =
         e.listing.chosen.id && e.listing.chosen.id[0] && !findings_have(&e.list, FINDING_BROKEN);
-    int caught = tdmi_wish_caught();
     if (examined && !caught) {
         if (!wanted.json.prints) print_text(&e);
         status = put_json("doctor", &wanted.json, describe(&e, ok), false);

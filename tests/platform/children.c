@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the platform layer promises to programs (lib/platform/child.h and program.h), on the system that this runs on. */
+/* What the platform layer promises to programs (lib/platform/child.h, program.h), on the system that runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int failures;
 
 static const char word[] = "g\xc3\xbct \"a b\\\"";
 
-/* The child's side: says whether its arguments, its environment and its streams are right, then does what its argument says. */
+/* The child's side: says whether its arguments and its environment are right, then does what the last one says. */
 static int answer(int count, char **arguments) {
     const char *text = tdmi_environment_get("CHILDREN_TEXT");
     const tdmi_file pipe = tdmi_child_answer();
