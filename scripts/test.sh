@@ -5,6 +5,7 @@
 #   scripts/test.sh test asan tsan         what CI runs: also a share under ASan + UBSan and under TSan; some 35 minutes
 #   scripts/test.sh full                   before a release: every device's suite whole, each kernel for each
 #                                          architecture, all that is built under the sanitizers; some 3 hours
+#   scripts/test.sh coverage               as test, on SSE2; then which part of lib, cpu, opencl and cuda was executed
 #   scripts/test.sh --systems [NAME ...]   other systems: see scripts/systems/run.sh
 set -euo pipefail
 if [ "${1:-}" != --systems ]; then
@@ -19,7 +20,7 @@ fi
 
 presets=("$@")
 [ ${#presets[@]} -gt 0 ] || presets=(test)
-known="test asan tsan full full-asan full-tsan"
+known="test asan tsan full full-asan full-tsan coverage"
 for preset in "${presets[@]}"; do
     [[ " $known " = *" $preset "* ]] || { echo "test.sh: no preset is named '$preset'; there are $known" >&2; exit 2; }
 done
@@ -45,6 +46,12 @@ for preset in "${presets[@]}"; do
     elif [[ "$preset" = @(asan|full-asan) ]]; then
         echo "== coverage"
         scripts/coverage.sh "build/$preset" cuda 95
+    fi
+    if [ "$preset" = coverage ]; then
+        for folder in lib cpu opencl cuda; do
+            echo "== coverage of $folder"
+            scripts/coverage.sh build/coverage "$folder" 0
+        done
     fi
     if [ "$preset" = full ]; then
         scripts/conditions.sh "build/$preset" german-nobody-in-a-pid-namespace # the others: --systems
