@@ -115,8 +115,9 @@ def main(source, build, copy, *devices):
         objects = list(pool.map(lambda job: builder.compile(*job), jobs))
     print(f"{len(objects)} files compiled")
     pages, tests, objects = objects[-2:], objects[-5:-2], objects[:-5]
-    static = [f"{build}/{name}" for name in ("operations/libtandem_operations.a", "reference/libtandem_reference.a",
-                                             "lib/libtandem.a")] + ["-lm", "-ldl", "-lpthread"]
+    names = ("operations/libtandem_operations.a", "reference/libtandem_reference.a", "lib/libtandem.a",
+             "lib/libtandem_platform.a")
+    static = [f"{build}/{name}" for name in names] + ["-lm", "-ldl", "-lpthread"]
     support, tools = (builder.objects(folder) for folder in ("tests_support.dir", "tandem_program.dir"))
     compiler = builder.command(table)[0]
     for name, parts in (("suite", [*tests, *support, *pages, *objects, *static, "-lcriterion"]),
