@@ -89,7 +89,7 @@ static bool find_drivers(drivers *all) {
     }
     for (int b = 0; b < TDM_BACKEND_COUNT; b++) {
         /* the cpu backend calls no driver; those of OpenCL are tried one by one where a folder lists them */
-        const bool listed = backends[b] == TDM_OPENCL && TDMI_OPENCL_VENDORS[0];
+        const bool listed = backends[b] == TDM_OPENCL && TDMI_OPENCL_VENDORS[0] != '\0';
         if (backends[b] == TDM_CPU || listed || !is_selected(backends[b])) continue;
         driver *made = &all->items[all->count++];
         made->backend = backends[b];
