@@ -111,7 +111,7 @@ Test(softmax_scaled, masks) {
                     return;
 }
 
-/* Rows that are cut into chunks, where the mask hides the last chunks or all of them; a causal row may see no element. */
+/* Rows in chunks, where the mask hides the last chunks or all of them; a causal row may see no element. */
 Test(softmax_scaled, rows_that_end_early) {
     const int64_t cols = small ? 20000 : 90000;
     for (int d = 0; d < float_dtype_count; d++) {
