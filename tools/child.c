@@ -88,7 +88,7 @@ static child_end listen_to(listener *from, child_result *result) {
         take_errors(from);
         if (!take_answer(from, result)) return CHILD_OVERFLOWED;
         if (ended) return CHILD_EXITED;
-        if (tdmi_wish_caught()) return CHILD_INTERRUPTED;
+        if (tdmi_interrupt_caught()) return CHILD_INTERRUPTED;
         if (from->heard + result->seconds < child_now()) return CHILD_TIMED_OUT;
     }
 }

@@ -14,7 +14,7 @@ typedef enum child_end {
     CHILD_SIGNALLED,   /* code: the death (platform/child.h) */
     CHILD_TIMED_OUT,   /* killed: no answer for the time that was allowed */
     CHILD_OVERFLOWED,  /* killed: the answer was longer than any can be */
-    CHILD_INTERRUPTED, /* killed: the program itself is to end, see tdmi_wish_caught */
+    CHILD_INTERRUPTED, /* killed: the program itself is to end, see tdmi_interrupt_caught */
     CHILD_NOT_STARTED  /* code: the errno */
 } child_end;
 

@@ -176,11 +176,11 @@ static int show(device_snapshot *snapshot, const devices_options *wanted, bool i
 /* Ctrl-C is let through only while nothing is being shown, so that no table is cut and no signal is
  * missed between the question and the sleep. */
 static int watch(device_snapshot *snapshot, const devices_options *wanted) {
-    tdmi_wish_catch_key();
+    tdmi_interrupt_catch_key();
     int status = show(snapshot, wanted, true);
     while (status == EXIT_OK) {
-        tdmi_wish_rest(wanted->seconds);
-        if (tdmi_wish_caught()) break;
+        tdmi_interrupt_rest(wanted->seconds);
+        if (tdmi_interrupt_caught()) break;
         if (wanted->format == DEVICES_TABLE) putchar('\n');
         status = show(snapshot, wanted, false);
     }

@@ -78,7 +78,7 @@ static const char *const list_words[] = {".child", "list", NULL};
 static void list_together(examination *e) {
     e->left_out = !drivers_are_good(&e->drivers) && drivers_leave_out(&e->drivers, &e->without);
     answer_ask(list_words, e->left_out ? e->without.changes : NULL, e->seconds, &e->listing);
-    if (e->listing.whole || tdmi_wish_caught()) return;
+    if (e->listing.whole || tdmi_interrupt_caught()) return;
     char detail[TEXT];
     snprintf(detail, sizeof detail, "each works alone, but together they do not: %s",
              e->listing.why);
@@ -142,9 +142,9 @@ static void try_device(examination *e, const answer_device *device, size_t numbe
 
 static bool examine(examination *e) {
     if (!drivers_try(&e->drivers, e->seconds, &e->list)) return false;
-    if (!tdmi_wish_caught()) list_together(e);
+    if (!tdmi_interrupt_caught()) list_together(e);
     take_items(e);
-    for (size_t i = 0; i < e->listing.device_count && !tdmi_wish_caught(); i++)
+    for (size_t i = 0; i < e->listing.device_count && !tdmi_interrupt_caught(); i++)
         try_device(e, &e->listing.devices[i], i);
     return true;
 }
@@ -251,11 +251,11 @@ int doctor_command(int argc, char **argv) {
     if (!options_read(&doctor_spec, argc, argv, take, &wanted, NULL, &status)) return status;
     e.seconds = wanted.seconds;
     e.quick = wanted.quick;
-    tdmi_wish_catch();
+    tdmi_interrupt_catch();
     bool examined = examine(&e);
     /* once caught, nothing ends this process before its folder is removed */
-    const int caught = tdmi_wish_caught();
-    if (!caught) tdmi_wish_release();
+    const int caught = tdmi_interrupt_caught();
+    if (!caught) tdmi_interrupt_release();
     bool ok =
         e.listing.chosen.id && e.listing.chosen.id[0] && !findings_have(&e.list, FINDING_BROKEN);
     if (examined && !caught) {
@@ -265,6 +265,6 @@ int doctor_command(int argc, char **argv) {
     answer_free(&e.listing);
     drivers_free(&e.drivers);
     findings_free(&e.list);
-    if (caught) tdmi_wish_obey(caught);
+    if (caught) tdmi_interrupt_end(caught);
     return examined && ok ? status : EXIT_FAILED;
 }

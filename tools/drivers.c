@@ -199,7 +199,7 @@ bool drivers_try(drivers *all, double seconds, findings *list) {
         return false;
     }
     if (!make_folder(all)) return false;
-    for (size_t i = 0; i < all->count && !tdmi_wish_caught(); i++) {
+    for (size_t i = 0; i < all->count && !tdmi_interrupt_caught(); i++) {
         driver *one = &all->items[i];
         if (!one->icd || !one->icd->fault[0]) ask_alone(all, one, seconds);
         tell_driver(one, list);

@@ -40,7 +40,7 @@ void guard_at_interrupt(const char *format, ...) {
     vsnprintf(text + start, sizeof text - (size_t)start - 1, format, values);
     va_end(values);
     strcat(text, "\n");
-    tdmi_wish_say(text);
+    tdmi_interrupt_say(text);
 }
 
 /* --- the parent ------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static void watch(watched *w, double seconds) {
         tdmi_child_wait(&w->child, left);
         take_words(w);
         w->hung = !w->listed && left <= 0.0;
-        const int caught = tdmi_wish_caught();
+        const int caught = tdmi_interrupt_caught();
         if (caught && caught != passed_on) tdmi_child_interrupt(&w->child, passed_on = caught);
     }
     take_words(w);
@@ -129,7 +129,7 @@ static int explain(const watched *w, int argc, char **argv, double seconds, bool
     print_end(argv[0], w, seconds);
     bool tried = drivers_try(&all, seconds, &list);
     if (tried) print_culprits(argv[0], &list);
-    if (tried && again && !w->listed && !drivers_are_good(&all) && !tdmi_wish_caught() &&
+    if (tried && again && !w->listed && !drivers_are_good(&all) && !tdmi_interrupt_caught() &&
         drivers_leave_out(&all, &without)) {
         fprintf(stderr, "tdm %s: without what is broken:\n", argv[0]);
         if (start(&second, argc, argv, without.changes)) watch(&second, seconds);
@@ -142,23 +142,23 @@ static int explain(const watched *w, int argc, char **argv, double seconds, bool
 static int run(int argc, char **argv, const char *const *changes, double seconds, bool again) {
     watched w;
     fflush(stdout);
-    tdmi_wish_catch();
+    tdmi_interrupt_catch();
     if (!start(&w, argc, argv, changes)) {
-        tdmi_wish_release();
+        tdmi_interrupt_release();
         fprintf(stderr, "tdm %s: cannot start a process: %s\n", argv[0], strerror(errno));
         return EXIT_FAILED;
     }
     watch(&w, seconds);
     int status = EXIT_FAILED;
-    if (!w.hung && tdmi_death_is_wish(w.end.death)) { /* no driver's fault */
-        tdmi_wish_obey(w.end.death);
+    if (!w.hung && tdmi_death_is_interrupt(w.end.death)) { /* no driver's fault */
+        tdmi_interrupt_end(w.end.death);
     } else if (w.ended && !w.end.death) {
         status = w.end.status;
     } else {
         status = explain(&w, argc, argv, seconds, again);
-        if (tdmi_wish_caught()) status = 128 + tdmi_wish_caught();
+        if (tdmi_interrupt_caught()) status = 128 + tdmi_interrupt_caught();
     }
-    tdmi_wish_release();
+    tdmi_interrupt_release();
     return status;
 }
 

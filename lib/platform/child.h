@@ -33,8 +33,8 @@ void tdmi_child_wait(const tdmi_child *child, double seconds);
 
 bool tdmi_child_has_ended(const tdmi_child *child);
 
-/* Passes on a wish that the program ends, where its terminal has not done so. */
-void tdmi_child_interrupt(const tdmi_child *child, int wish);
+/* Passes on an interrupt, where its terminal has not done so. */
+void tdmi_child_interrupt(const tdmi_child *child, int interrupt);
 
 /* Ends the child if it has not ended, and what it has started if it is apart, and closes its pipes. */
 tdmi_child_end tdmi_child_finish(tdmi_child *child);
@@ -53,7 +53,7 @@ void tdmi_child_die_quietly(void);
 /* "SIGSEGV", "signal 99", "exception 0xc0000005 (access violation)". Returns `text`, or a constant. */
 const char *tdmi_death_name(int death, char *text, size_t size);
 
-/* Whether it was wished from outside: Ctrl-C, the end of a terminal, a reader that went away. */
-bool tdmi_death_is_wish(int death);
+/* Whether it was requested from outside: Ctrl-C, the end of a terminal, a reader that went away. */
+bool tdmi_death_is_interrupt(int death);
 
 #endif

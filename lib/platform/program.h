@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What programs have beyond the libraries: arguments, standard streams, terminals, and wishes that they end. No part of
+/* What programs have beyond the libraries: arguments, standard streams, terminals, and interrupts. No part of
  * the libraries. */
 #ifndef TDMI_PLATFORM_PROGRAM_H
 #define TDMI_PLATFORM_PROGRAM_H
@@ -40,28 +40,28 @@ bool tdmi_terminal_has_colours(void);
 /* Columns of a stream's terminal; 0 where it is none, or does not say. */
 int tdmi_stream_columns(FILE *stream);
 
-/* ---- wishes that it ends ---- */
+/* ---- interrupts ---- */
 
-enum { TDMI_WISH_KEY = 2 }; /* Ctrl-C */
+enum { TDMI_INTERRUPT_KEY = 2 }; /* Ctrl-C */
 
-/* From catch to release a wish that this program ends (Ctrl-C, SIGTERM, the terminal's end) is noted only, and comes
- * through while the main thread waits in tdmi_child_wait or rests. A wish that was ignored before stays ignored. */
-void tdmi_wish_catch(void);
+/* From catch to release an interrupt (Ctrl-C, SIGTERM, the end of the terminal) is only noted, and comes
+ * through while the main thread waits in tdmi_child_wait or rests. One that was ignored before stays ignored. */
+void tdmi_interrupt_catch(void);
 /* The same of Ctrl-C alone, also where it was ignored, as in the background of a shell's script. */
-void tdmi_wish_catch_key(void);
-void tdmi_wish_release(void);
+void tdmi_interrupt_catch_key(void);
+void tdmi_interrupt_release(void);
 
-/* The last wish since tdmi_wish_catch(), or 0. */
-int tdmi_wish_caught(void);
+/* The last interrupt since tdmi_interrupt_catch(), or 0. */
+int tdmi_interrupt_caught(void);
 
-/* Rests for that time, or until a wish is caught. */
-void tdmi_wish_rest(double seconds);
+/* Rests for that time, or until an interrupt is caught. */
+void tdmi_interrupt_rest(double seconds);
 
-/* Ends this process as that wish would have. */
-void tdmi_wish_obey(int wish);
+/* Ends this process as that interrupt would have. */
+void tdmi_interrupt_end(int interrupt);
 
 /* What is printed to stderr when Ctrl-C or SIGTERM ends the process; may be changed at any time. */
-void tdmi_wish_say(const char *text);
+void tdmi_interrupt_say(const char *text);
 
 /* ---- the system ---- */
 

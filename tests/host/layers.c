@@ -120,7 +120,7 @@ static void no_circle(const char *list) {
 /* The folders below lib/ itself, the path of a call, know nothing of it. */
 Test(layers, rooms) {
     includes_only("lib/platform/*.h lib/platform/*/*.[ch]",
-                  "platform/[a-z_]+|(\\.\\./linux/)?system_[a-z]+|posix|quota|win|wishes");
+                  "platform/[a-z_]+|(\\.\\./linux/)?system_[a-z]+|posix|quota|win|interrupts");
     includes_only("lib/base/*.[ch]", "(platform|base)/[a-z_]+|system_names|backend");
     includes_only("lib/machine/*.[ch]", "(platform|base|machine)/[a-z_]+|system_names|backend");
     includes_only("lib/host/*.[ch]",

@@ -66,7 +66,7 @@ static void children_answer(void) {
     CHECK(end.status == 7 && end.death == 0 && strcmp(said, "right") == 0 &&
           strcmp(errors, "errors") == 0);
     end = listen_to("trap", said, errors);
-    CHECK(end.death != 0 && !tdmi_death_is_wish(end.death) && strcmp(said, "right") == 0);
+    CHECK(end.death != 0 && !tdmi_death_is_interrupt(end.death) && strcmp(said, "right") == 0);
     CHECK(strlen(tdmi_death_name(end.death, name, sizeof name)) > 3);
     const uint64_t start = tdmi_nanoseconds();
     end = listen_to("sleep", said, errors);
@@ -105,11 +105,11 @@ static void programs_know_themselves(void) {
 }
 
 static void rests_end(void) {
-    tdmi_wish_catch();
+    tdmi_interrupt_catch();
     const uint64_t start = tdmi_nanoseconds();
-    tdmi_wish_rest(0.05);
-    CHECK(tdmi_nanoseconds() - start >= 45000000 && tdmi_wish_caught() == 0);
-    tdmi_wish_release();
+    tdmi_interrupt_rest(0.05);
+    CHECK(tdmi_nanoseconds() - start >= 45000000 && tdmi_interrupt_caught() == 0);
+    tdmi_interrupt_release();
 }
 
 int main(int count, char **arguments) {

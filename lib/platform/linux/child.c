@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "interrupts.h"
 #include "platform/program.h"
 #include "posix.h"
-#include "wishes.h"
 
 /* The descriptor on which a child answers; pipes are clear of it and of the standard streams. */
 enum { ANSWER = 3, FIRST_DESCRIPTOR = 10, MOST_ARGUMENTS = 256 };
@@ -68,7 +68,7 @@ static int spawn(char *const *words, char **environment, int answer, int errors,
         posix_spawn_file_actions_adddup2(&actions, errors, 2);
     }
     posix_spawn_file_actions_adddup2(&actions, answer, ANSWER);
-    tdmi_wish_mask(&mask);
+    tdmi_interrupt_mask(&mask);
     posix_spawnattr_setsigmask(&attributes, &mask);
     posix_spawnattr_setflags(
         &attributes, (short)(POSIX_SPAWN_SETSIGMASK | (is_apart ? POSIX_SPAWN_SETPGROUP : 0)));
@@ -131,7 +131,7 @@ void tdmi_child_wait(const tdmi_child *child, double seconds) {
     const bool has_pipe = child->answer != TDMI_NO_FILE || child->errors != TDMI_NO_FILE;
     const double pause = !has_pipe ? 0.001 : child->is_apart ? 0.05 : 0.5;
     if (tdmi_child_has_ended(child)) return;
-    (void)tdmi_wish_poll(ready, 2, seconds < pause ? (seconds > 0 ? seconds : 0) : pause);
+    (void)tdmi_interrupt_poll(ready, 2, seconds < pause ? (seconds > 0 ? seconds : 0) : pause);
 }
 
 bool tdmi_child_has_ended(const tdmi_child *child) {
@@ -140,8 +140,8 @@ bool tdmi_child_has_ended(const tdmi_child *child) {
            info.si_pid == (pid_t)child->process;
 }
 
-void tdmi_child_interrupt(const tdmi_child *child, int wish) {
-    (void)kill((pid_t)child->process, wish);
+void tdmi_child_interrupt(const tdmi_child *child, int interrupt) {
+    (void)kill((pid_t)child->process, interrupt);
 }
 
 tdmi_child_end tdmi_child_finish(tdmi_child *child) {
@@ -195,7 +195,7 @@ const char *tdmi_death_name(int death, char *text, size_t size) {
     return text;
 }
 
-bool tdmi_death_is_wish(int death) {
+bool tdmi_death_is_interrupt(int death) {
     return death == SIGINT || death == SIGTERM || death == SIGHUP || death == SIGQUIT ||
            death == SIGPIPE;
 }

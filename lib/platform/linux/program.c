@@ -9,8 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "interrupts.h"
 #include "posix.h"
-#include "wishes.h"
 
 /* Both are so. */
 void tdmi_program_begin(int *count, char ***arguments) { (void)count, (void)arguments; }
@@ -50,7 +50,7 @@ int tdmi_stream_columns(FILE *stream) {
     return isatty(descriptor) && ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* ---- wishes that it ends ---- */
+/* ---- interrupts ---- */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { SIGNALS = sizeof signals / sizeof *signals };
@@ -78,11 +78,11 @@ static void catch_signals(int count, bool ignored_too) {
 }
 
 /* What nohup or a shell ignored stays so. */
-void tdmi_wish_catch(void) { catch_signals(SIGNALS, false); }
+void tdmi_interrupt_catch(void) { catch_signals(SIGNALS, false); }
 
-void tdmi_wish_catch_key(void) { catch_signals(1, true); }
+void tdmi_interrupt_catch_key(void) { catch_signals(1, true); }
 
-void tdmi_wish_release(void) {
+void tdmi_interrupt_release(void) {
     /* first the mask: what is waiting is noted still, and ends no process */
     if (caught_signals > 0) sigprocmask(SIG_SETMASK, &mask_before, NULL);
     for (int i = 0; i < caught_signals; i++)
@@ -90,29 +90,29 @@ void tdmi_wish_release(void) {
     caught_signals = 0;
 }
 
-int tdmi_wish_caught(void) { return caught; }
+int tdmi_interrupt_caught(void) { return caught; }
 
-void tdmi_wish_mask(sigset_t *mask) {
+void tdmi_interrupt_mask(sigset_t *mask) {
     if (caught_signals > 0)
         *mask = mask_before;
     else
         sigprocmask(SIG_BLOCK, NULL, mask);
 }
 
-int tdmi_wish_poll(struct pollfd *ready, nfds_t count, double seconds) {
+int tdmi_interrupt_poll(struct pollfd *ready, nfds_t count, double seconds) {
     struct timespec limit = {(time_t)seconds, 0};
     limit.tv_nsec = (long)((seconds - (double)limit.tv_sec) * 1e9);
     return ppoll(ready, count, &limit, caught_signals > 0 ? &mask_before : NULL);
 }
 
-void tdmi_wish_rest(double seconds) {
-    if (!caught) (void)tdmi_wish_poll(NULL, 0, seconds);
+void tdmi_interrupt_rest(double seconds) {
+    if (!caught) (void)tdmi_interrupt_poll(NULL, 0, seconds);
 }
 
-void tdmi_wish_obey(int wish) {
-    tdmi_wish_release();
-    signal(wish, SIG_DFL);
-    raise(wish);
+void tdmi_interrupt_end(int interrupt) {
+    tdmi_interrupt_release();
+    signal(interrupt, SIG_DFL);
+    raise(interrupt);
 }
 
 /* Two texts, so that the one that a signal finds is whole. */
@@ -124,7 +124,7 @@ static void say(int number) {
     if (write(STDERR_FILENO, text, strlen(text)) >= 0) raise(number); /* which ends it now */
 }
 
-void tdmi_wish_say(const char *text) {
+void tdmi_interrupt_say(const char *text) {
     static const int numbers[] = {SIGINT, SIGTERM};
     const struct sigaction action = {.sa_handler = say, .sa_flags = (int)SA_RESETHAND};
     struct sigaction before;

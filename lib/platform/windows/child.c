@@ -136,7 +136,7 @@ static bool is_ready(tdmi_file pipe) {
 /* Such pipes cannot be waited for: they are looked at again and again. */
 void tdmi_child_wait(const tdmi_child *child, double seconds) {
     enum { PAUSE = 5 }; /* milliseconds */
-    const HANDLE ends[] = {(HANDLE)child->process, tdmi_win_wish_event()};
+    const HANDLE ends[] = {(HANDLE)child->process, tdmi_win_interrupt_event()};
     const uint64_t start = tdmi_nanoseconds();
     while (!is_ready(child->answer) && !is_ready(child->errors) &&
            (double)(tdmi_nanoseconds() - start) * 1e-9 < seconds)
@@ -148,7 +148,7 @@ bool tdmi_child_has_ended(const tdmi_child *child) {
 }
 
 /* Each program of a console is interrupted by itself. */
-void tdmi_child_interrupt(const tdmi_child *child, int wish) { (void)child, (void)wish; }
+void tdmi_child_interrupt(const tdmi_child *child, int interrupt) { (void)child, (void)interrupt; }
 
 tdmi_child_end tdmi_child_finish(tdmi_child *child) {
     const HANDLE process = (HANDLE)child->process, job = (HANDLE)child->group;
@@ -188,4 +188,4 @@ const char *tdmi_death_name(int death, char *text, size_t size) {
     return text;
 }
 
-bool tdmi_death_is_wish(int death) { return (DWORD)death == STATUS_CONTROL_C_EXIT; }
+bool tdmi_death_is_interrupt(int death) { return (DWORD)death == STATUS_CONTROL_C_EXIT; }

@@ -83,21 +83,21 @@ int tdmi_stream_columns(FILE *stream) {
                : 0;
 }
 
-/* ---- wishes that it ends ---- */
+/* ---- interrupts ---- */
 
-enum { WISH_END = 15 }; /* of the console: SIGTERM elsewhere */
+enum { INTERRUPT_END = 15 }; /* of the console: SIGTERM elsewhere */
 
-static HANDLE event; /* is set by each wish */
+static HANDLE event; /* is set by each interrupt */
 static _Atomic bool catches;
 static _Atomic int caught;
 static char last_words[256];
 static tdmi_mutex words_lock = TDMI_MUTEX_INIT;
 
 /* In a thread that the system starts. What is not caught ends the process. */
-static BOOL WINAPI on_wish(DWORD kind) {
+static BOOL WINAPI on_interrupt(DWORD kind) {
     DWORD put;
     if (catches) {
-        caught = kind == CTRL_C_EVENT ? TDMI_WISH_KEY : WISH_END;
+        caught = kind == CTRL_C_EVENT ? TDMI_INTERRUPT_KEY : INTERRUPT_END;
         (void)SetEvent(event);
         return TRUE;
     }
@@ -109,26 +109,26 @@ static BOOL WINAPI on_wish(DWORD kind) {
 
 static void install(void) {
     event = CreateEventW(NULL, FALSE, FALSE, NULL);
-    (void)SetConsoleCtrlHandler(on_wish, TRUE);
+    (void)SetConsoleCtrlHandler(on_interrupt, TRUE);
 }
 
 static tdmi_once installed = TDMI_ONCE_INIT;
 
-void tdmi_wish_catch(void) {
+void tdmi_interrupt_catch(void) {
     tdmi_once_run(&installed, install);
     caught = 0;
     catches = true;
 }
 
-void tdmi_wish_catch_key(void) { tdmi_wish_catch(); }
+void tdmi_interrupt_catch_key(void) { tdmi_interrupt_catch(); }
 
-void tdmi_wish_release(void) { catches = false; }
+void tdmi_interrupt_release(void) { catches = false; }
 
-int tdmi_wish_caught(void) { return caught; }
+int tdmi_interrupt_caught(void) { return caught; }
 
-HANDLE tdmi_win_wish_event(void) { return event; }
+HANDLE tdmi_win_interrupt_event(void) { return event; }
 
-void tdmi_wish_rest(double seconds) {
+void tdmi_interrupt_rest(double seconds) {
     const DWORD time = seconds < 4e6 ? (DWORD)(seconds * 1e3) : INFINITE;
     if (caught) return;
     if (event)
@@ -137,12 +137,12 @@ void tdmi_wish_rest(double seconds) {
         Sleep(time);
 }
 
-void tdmi_wish_obey(int wish) {
-    (void)wish;
+void tdmi_interrupt_end(int interrupt) {
+    (void)interrupt;
     ExitProcess(STATUS_CONTROL_C_EXIT);
 }
 
-void tdmi_wish_say(const char *text) {
+void tdmi_interrupt_say(const char *text) {
     tdmi_once_run(&installed, install);
     TDMI_LOCKED(&words_lock);
     snprintf(last_words, sizeof last_words, "%s", text);

@@ -61,8 +61,8 @@ bool tdmi_win_start(const tdmi_win_program *program, PROCESS_INFORMATION *starte
 #define TDMI_WIN_EXCEPTION 0xC0000000u
 const char *tdmi_win_exception(DWORD code);
 
-/* Is set when the program is wished to end (program.h); NULL before any function there that notes it. */
-HANDLE tdmi_win_wish_event(void);
+/* Is set by an interrupt (program.h); NULL before any function there that notes it. */
+HANDLE tdmi_win_interrupt_event(void);
 
 /* Whether an object is this user's, and whether others than administrators may write to it. */
 void tdmi_win_judge(HANDLE handle, bool *is_ours, bool *is_shared);
