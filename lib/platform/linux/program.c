@@ -12,7 +12,7 @@
 #include "interrupts.h"
 #include "posix.h"
 
-/* Both are so. */
+/* Arguments and streams are as the header has them. */
 void tdmi_program_begin(int *count, char ***arguments) { (void)count, (void)arguments; }
 
 void tdmi_program_slashes(char *path) { (void)path; }
