@@ -14,6 +14,7 @@ cmake --preset release >/dev/null
 cmake --build --preset release
 
 build=build/release
+"$build/tools/tdm" bench --profile quick --list "$@" >/dev/null # a wrong option ends it here
 echo
 "$build/tools/tdm" devices
 echo
