@@ -4,12 +4,10 @@
 
 #include <tandem/arrays.h>
 
-#include "base/sized.h"
 #include "normalize.h"
 #include "reduce.h"
+#include "softmax.h"
 #include "verify.h"
-
-TDMI_SIZED(tdm_softmax_options, TDM_SOFTMAX_OPTIONS_DEFAULTS, causal)
 
 /* The rows of the mask, repeated to x's shape, one for each row of x. */
 static tdm_status describe_mask(const char *function, const tdm_tensor *mask, const tdm_tensor *x,
@@ -84,18 +82,15 @@ static tdm_status launch(tdm_queue *queue, unsigned op, const tdm_tensor *x, con
     return tdmi_launch_rows(queue, variant, xr->rows, xr->cols, mems, 2, 2, args, &args->cut);
 }
 
-static tdm_status run(const char *function, tdm_queue *queue, unsigned op,
-                      const tdm_softmax_options *o, const tdm_tensor *x, const tdm_tensor *y);
-
 static tdm_status run_again(const tdmi_verification *v, const char *function,
                             const tdm_softmax_options *o) {
     tdm_softmax_options again = *o;
     again.mask = v->t[1];
-    return run(function, v->queue, 0, &again, v->t[0], v->t[2]);
+    return tdmi_softmax(function, v->queue, 0, &again, v->t[0], v->t[2]);
 }
 
-static tdm_status run(const char *function, tdm_queue *queue, unsigned op,
-                      const tdm_softmax_options *o, const tdm_tensor *x, const tdm_tensor *y) {
+tdm_status tdmi_softmax(const char *function, tdm_queue *queue, unsigned op,
+                        const tdm_softmax_options *o, const tdm_tensor *x, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, 0, 0},
                              {"mask", o->mask, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
@@ -113,14 +108,16 @@ static tdm_status run(const char *function, tdm_queue *queue, unsigned op,
     return launch(queue, op, x, &xr, o->mask, y, &yr, &kernel_args);
 }
 
+static const tdm_softmax_options plainly = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+
 tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return run("tdm_softmax", queue, 0, &tdm_softmax_options_defaults, x, y);
+    return tdmi_softmax(__func__, queue, 0, &plainly, x, y);
 }
 
 tdm_status tdm_log_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return run("tdm_log_softmax", queue, TDM_OP_SOFTMAX_LOG, &tdm_softmax_options_defaults, x, y);
+    return tdmi_softmax(__func__, queue, TDM_OP_SOFTMAX_LOG, &plainly, x, y);
 }
 
 tdm_status tdm_logsumexp(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
@@ -140,13 +137,4 @@ tdm_status tdm_logsumexp(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     if (xr.rows == 0) return TDM_OK;
     if (xr.cols == 0) return tdm_fill(queue, -INFINITY, y);
     return launch(queue, TDM_OP_SOFTMAX_LOG_SUM, x, &xr, NULL, y, &yr, &(tdm_softmax_args){0});
-}
-
-tdm_status tdm_softmax_scaled(tdm_queue *queue, const tdm_softmax_options *options,
-                              const tdm_tensor *x, tdm_tensor *y) {
-    TDMI_UNCANCELLED();
-    tdm_softmax_options o = tdm_softmax_options_defaults;
-    if (options)
-        TDMI_TRY(tdmi_sized_read(__func__, "options", &tdm_softmax_options_sized, options, &o));
-    return run(__func__, queue, 0, &o, x, y);
 }

@@ -12,7 +12,7 @@ TestSuite(softmax_scaled, .init = device_open, .fini = device_close, TAGS("lanes
 /* Which dimensions of [batch, heads, rows, cols] the mask has, besides the columns. */
 enum { OF_BATCH = 1, OF_HEADS = 2, OF_ROWS = 4, MASKS = 8 };
 
-/* Mask values of mask m, repeated to x's shape. */
+/* What mask m adds, repeated to x's shape. */
 static double *repeated(const array *m, const array *x) {
     double *all = numbers(x->count);
     for (int64_t i = 0; i < x->count; i++) {
@@ -23,12 +23,12 @@ static double *repeated(const array *m, const array *x) {
             if (m->t.shape[d] > 1) at += index * step;
             step *= m->t.shape[d];
         }
-        all[i] = m->v[at];
+        all[i] = m->t.dtype != TDM_BOOL ? m->v[at] : m->v[at] != 0 ? 0.0 : -(double)INFINITY;
     }
     return all;
 }
 
-static array *make_mask(const array *x, int dims, int64_t gap) {
+static array *make_mask(const array *x, tdm_dtype dtype, int dims, int64_t gap) {
     int64_t shape[4], strides[4], step = x->t.shape[3] + gap;
     for (int d = 2; d >= 0; d--) {
         shape[d] = dims & 1 << d ? x->t.shape[d] : 1;
@@ -37,16 +37,18 @@ static array *make_mask(const array *x, int dims, int64_t gap) {
     }
     shape[3] = x->t.shape[3];
     strides[3] = 1;
-    return array_new(x->t.dtype, 4, shape, strides);
+    return array_new(dtype, 4, shape, strides);
 }
 
-/* Some of the elements are -Inf: those of whole rows, too, one in eight. */
+/* Some of the elements do not count: those of whole rows, too, one in eight. */
 static void set_mask(array *m, int64_t cols) {
     bool whole = false;
     for (int64_t i = 0; i < m->count; i++) {
         if (i % cols == 0) whole = random_integer(0, 7) == 0;
         const bool out = whole || random_integer(0, 2) == 0;
-        m->v[i] = out ? -(double)INFINITY : random_uniform(-2.0, 2.0);
+        m->v[i] = m->t.dtype == TDM_BOOL ? !out
+                  : out                  ? -(double)INFINITY
+                                         : random_uniform(-2.0, 2.0);
     }
     array_set(m, m->v);
 }
@@ -70,16 +72,19 @@ static void refer(tdm_dtype dtype, int64_t rows, int64_t cols, double scale, con
     }
 }
 
-static bool scaled_case(tdm_dtype dtype, const int64_t *shape, int dims, bool masked, bool causal,
+enum { NO_MASK, ADDED, TRUTHS };
+
+static bool scaled_case(tdm_dtype dtype, const int64_t *shape, int dims, int masked, bool causal,
                         bool in_place, int64_t gap) {
     const int64_t cols = shape[3], strides[4] = {shape[1] * shape[2] * (cols + gap),
                                                  shape[2] * (cols + gap), cols + gap, 1};
-    check_case("%s softmax_scaled %lldx%lldx%lldx%lld gap %lld mask %d causal %d in place %d",
+    check_case("%s softmax_scaled %lldx%lldx%lldx%lld gap %lld mask %d%s causal %d in place %d",
                tdm_dtype_name(dtype), (long long)shape[0], (long long)shape[1], (long long)shape[2],
-               (long long)cols, (long long)gap, masked ? dims : -1, causal, in_place);
+               (long long)cols, (long long)gap, masked ? dims : -1,
+               masked == TRUTHS ? " (bool)" : "", causal, in_place);
     array *x = array_new(dtype, 4, shape, strides);
     array *y = in_place ? x : array_new(dtype, 4, shape, strides);
-    array *m = masked ? make_mask(x, dims, gap) : NULL;
+    array *m = masked ? make_mask(x, masked == TRUTHS ? TDM_BOOL : dtype, dims, gap) : NULL;
     array_uniform(x, -9.0, 9.0);
     if (m) set_mask(m, cols);
     tdm_softmax_options o = TDM_SOFTMAX_OPTIONS_DEFAULTS;
@@ -105,9 +110,12 @@ Test(softmax_scaled, masks) {
                                         {1, 1, 3, 5000}};
     for (int d = 0; d < float_dtype_count; d++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-            for (int k = 0; k < 2 * MASKS; k += small ? 5 : 1)
-                if (!scaled_case(float_dtypes[d], shapes[i], k % MASKS, k != 3, k % 3 != 0,
-                                 k % 4 == 1, k % 5 == 2 ? 3 : 0))
+            for (int k = 0; k < 3 * MASKS; k += small ? 5 : 1)
+                if (!scaled_case(float_dtypes[d], shapes[i], k % MASKS,
+                                 k == 3          ? NO_MASK
+                                 : k < 2 * MASKS ? ADDED
+                                                 : TRUTHS,
+                                 k % 3 != 0, k % 4 == 1, k % 5 == 2 ? 3 : 0))
                     return;
 }
 
@@ -183,6 +191,7 @@ Test(softmax_scaled, refusals) {
     array *x = array_2d(TDM_F32, 4, 6, 6), *y = array_2d(TDM_F32, 4, 6, 6);
     array *row = array_1d(TDM_F32, 6), *other = array_1d(TDM_F32, 4), *f16 = array_1d(TDM_F16, 6);
     array *column = array_2d(TDM_F32, 4, 1, 1), *line = array_1d(TDM_F32, 6);
+    array *truths = array_1d(TDM_BOOL, 4);
     array_uniform(x, -1, 1);
     tdm_softmax_options o = TDM_SOFTMAX_OPTIONS_DEFAULTS;
     const tdm_status shape = TDM_ERROR_INVALID_SHAPE, argument = TDM_ERROR_INVALID_ARGUMENT;
@@ -194,6 +203,9 @@ Test(softmax_scaled, refusals) {
     o.scale = 1;
     o.mask = &other->t;
     REFUSED(tdm_softmax_scaled(queue, &o, &x->t, &y->t), shape, "mask|[4]|[4, 6]");
+    o.mask = &truths->t;
+    REFUSED(tdm_softmax_scaled(queue, &o, &x->t, &y->t), shape,
+            "tdm_softmax_scaled|mask|[4]|[4, 6]");
     o.mask = &f16->t;
     REFUSED(tdm_softmax_scaled(queue, &o, &x->t, &y->t), TDM_ERROR_INVALID_DTYPE, "mask|f16|f32");
     o.mask = &column->t;

@@ -16,7 +16,7 @@ extern "C" {
 typedef struct tdm_softmax_options {
     size_t size;            /**< sizeof(tdm_softmax_options): see status.h */
     double scale;           /**< factor of x, finite; rounded to f32 where the arithmetic is */
-    const tdm_tensor *mask; /**< added to x · scale; NULL for none. Borrowed for the call */
+    const tdm_tensor *mask; /**< added to x · scale, or bool; or NULL. Borrowed for the call */
     bool causal;            /**< whether row i counts the columns j ≤ i + cols - rows alone */
 } tdm_softmax_options;
 
@@ -31,9 +31,10 @@ typedef struct tdm_softmax_options {
 TDM_API void tdm_softmax_options_init(tdm_softmax_options *options, size_t size);
 
 /** y = softmax(x · scale + mask) of each row, the weights of attention (Vaswani et al. 2017), in one pass more
- * over the mask than tdm_softmax makes over x. x, y: rows. mask is of x's dtype and is broadcast to x's shape as in
- * NumPy, but for its last dimension, which is x's, with stride 1 (else TDM_ERROR_UNSUPPORTED): [cols], [rows,
- * cols] and [batch, 1, 1, cols] are. What is not to count is -Inf in it.
+ * over the mask than tdm_softmax makes over x. x, y: rows. mask is broadcast to x's shape as in NumPy, but for its
+ * last dimension, which is x's (else TDM_ERROR_UNSUPPORTED): [cols], [rows, cols] and [batch, 1, 1, cols] are. It is of
+ * x's dtype, with stride 1 and -Inf where an element does not count, or bool, true where an element counts; for a bool
+ * mask the call makes one of x's dtype first.
  *
  * causal: x is [..., rows, cols], and of row i the columns up to i + cols - rows count, so that the last row counts
  * all; the elements after them are ignored, whatever they are, and are 0 in y.
