@@ -40,7 +40,8 @@ const char *tdmi_cpu_compiler(void) {
 }
 
 static tdm_status compile(const tdmi_program_source *source, tdmi_blob *library) {
-    static const char begin[] = "#define TDM_ONE_TEXT 1\n#define TDMI_ISA own\n";
+    static const char begin[] =
+        "#define TDM_ONE_TEXT 1\n#define TDM_USER_KERNEL 1\n#define TDMI_ISA own\n";
     const size_t size = sizeof begin + strlen(tdmi_dialect_c) + strlen(source->text) + 64;
     char *text = tdmi_malloc(size);
     if (!text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of kernel source", size);

@@ -14,8 +14,13 @@
 
 #include <stdint.h>
 #include <string.h>
-#if defined(__SSE2__)
+/* A compiler reads immintrin.h for three times as long as it needs for a kernel of a user's, of which those of 16-bit
+ * floats alone have use for it: see dialect_c_registers.h. */
+#if defined(__SSE2__) && (!defined(TDM_USER_KERNEL) || T_ID == 2 || T_ID == 3 || U_ID == 2 || U_ID == 3)
+#define TDM_INTRINSICS 1
 #include <immintrin.h>
+#else
+#define TDM_INTRINSICS 0
 #endif
 
 #if defined(TDM_ONE_TEXT) /* as cpu/program.c gives it to a compiler: args.h follows */
@@ -347,6 +352,18 @@ INLINE void tdm_next_window(tdm_u32 stream, tdm_window *w, tdm_i32 n, tdm_i32 si
     tdm_fetch(ahead, near, w->begin, w->end - w->begin, size);
 }
 
+/* One store of a register, past the cache. */
+#if defined(__SSE2__)
+typedef long long tdm_stream_16 __attribute__((vector_size(16), may_alias));
+typedef long long tdm_stream_32 __attribute__((vector_size(32), may_alias));
+typedef long long tdm_stream_64 __attribute__((vector_size(64), may_alias));
+#if defined(__clang__)
+#define TDM_STREAM(type, instruction, to, from) __builtin_nontemporal_store(*(const type *)(from), (type *)(to))
+#else
+#define TDM_STREAM(type, instruction, to, from) __builtin_ia32_##instruction((void *)(to), *(const type *)(from))
+#endif
+#endif
+
 /* A line in parts: see TDM_FLUSH. */
 INLINE void tdm_flush_parts(tdm_u32 stream, void *destination, const void *line)
 {
@@ -356,7 +373,7 @@ INLINE void tdm_flush_parts(tdm_u32 stream, void *destination, const void *line)
     const char *const from = line;
     if (((uintptr_t)to & (TDM_LINE - 1)) == 0) {
         for (int i = 0; i < TDM_LINE; i += 16)
-            _mm_stream_si128((void *)(to + i), _mm_load_si128((const void *)(from + i)));
+            TDM_STREAM(tdm_stream_16, movntdq, to + i, from + i);
         return;
     }
 #endif
@@ -376,10 +393,10 @@ INLINE void tdm_flush(tdm_u32 stream, void *destination, const void *line)
         return;
     }
 #if defined(__AVX512F__)
-    _mm512_stream_si512((void *)to, _mm512_load_si512((const void *)from));
+    TDM_STREAM(tdm_stream_64, movntdq512, to, from);
 #else
-    _mm256_stream_si256((void *)to, _mm256_load_si256((const void *)from));
-    _mm256_stream_si256((void *)(to + 32), _mm256_load_si256((const void *)(from + 32)));
+    TDM_STREAM(tdm_stream_32, movntdq256, to, from);
+    TDM_STREAM(tdm_stream_32, movntdq256, to + 32, from + 32);
 #endif
 #else
     tdm_flush_parts(stream, destination, line);
@@ -396,7 +413,7 @@ INLINE void tdm_flush(tdm_u32 stream, void *destination, const void *line)
 INLINE void tdm_fence(void)
 {
 #if defined(__SSE2__)
-    _mm_sfence();
+    __builtin_ia32_sfence();
 #endif
 }
 

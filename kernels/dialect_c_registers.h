@@ -94,7 +94,7 @@ typedef tdm_u16 tdm_loose_pair_16
 #define TDM_HIGH_HALVES(a, b)                                                                      \
     __builtin_shuffle((tdm_pair_16)(a), (tdm_pair_16)(b), (tdm_pair_16){TDM_ODD})
 #endif
-#if defined(__AVX512F__)
+#if TDM_INTRINSICS && defined(__AVX512F__)
 #define TDM_F16C 1
 /* whose instruction GCC 12 does not find for whole registers */
 #define TDM_WIDEN(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(p)))
@@ -123,7 +123,7 @@ INLINE int tdm_round_bf16_by_instruction(tdm_u16 *to, tdm_vec_f32 a, tdm_vec_f32
     _mm512_storeu_si512((void *)to, rounded);
     return 1;
 }
-#elif defined(__AVX2__) && defined(__F16C__)
+#elif TDM_INTRINSICS && defined(__AVX2__) && defined(__F16C__)
 #define TDM_F16C 1
 #define TDM_WIDEN(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(p)))
 INLINE tdm_vec_f32 tdm_widen_f16(const tdm_u16 *p)
@@ -297,15 +297,15 @@ TDM_TRANSPOSE(f64, 8, tdm_row_length_8)
  * products of their low halves and the constant b, for which compilers do not find the instruction;
  * the two halves of a0, b0, a1, b1, … */
 typedef tdm_row_8 WORDS;
-#if defined(__AVX512F__)
+#if TDM_INTRINSICS && defined(__AVX512F__)
 #define MUL_WORDS(a, b) ((WORDS)_mm512_mul_epu32((__m512i)(a), _mm512_set1_epi64(b)))
 #define HIGH_WORDS(a) ((WORDS)_mm512_shuffle_epi32((__m512i)(a), 0xf5))
-#elif defined(__AVX2__)
+#elif TDM_INTRINSICS && defined(__AVX2__)
 #define MUL_WORDS(a, b) ((WORDS)_mm256_mul_epu32((__m256i)(a), _mm256_set1_epi64x(b)))
 #define HIGH_WORDS(a) ((a) >> 32)
 #else
 #define HIGH_WORDS(a) ((a) >> 32)
-#if defined(__SSE2__)
+#if TDM_INTRINSICS
 #define MUL_WORDS(a, b) ((WORDS)_mm_mul_epu32((__m128i)(a), _mm_set1_epi64x(b)))
 #else
 #define MUL_WORDS(a, b) (((a)&0xffffffffu) * (tdm_u64)(b))

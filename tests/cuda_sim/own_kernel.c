@@ -26,7 +26,7 @@ static bool write_source(const sim_image *image, const char *path) {
     FILE *file = fopen(path, "w");
     if (!file) return false;
     fprintf(file,
-            "#define TDMI_ISA own\n#define T_ID %d\n#define U_ID %d\n"
+            "#define TDM_USER_KERNEL 1\n#define TDMI_ISA own\n#define T_ID %d\n#define U_ID %d\n"
             "#include \"dialect_c.h\"\n#include \"dtypes.h\"\n#include \"lines.h\"\n"
             "#include \"numeric.h\"\n#include \"activation.h\"\n#include \"convert.h\"\n"
             "#include \"elementary.h\"\n#include \"functions.h\"\n#include \"reduce.h\"\n#include "
