@@ -64,7 +64,7 @@ static bool read_icd_file(const char *path, char *line, size_t size, char *why, 
 static void diagnose_icd_file(const char *path) {
     static const char advice[] = "reinstall the driver, or remove the file";
     char line[512];
-    char detail[1024];
+    char detail[1088];
     if (!is_icd_name(path)) { /* ocl-icd: the library itself */
         snprintf(line, sizeof line, "%s", path);
     } else if (!read_icd_file(path, line, sizeof line, detail, sizeof detail)) {
