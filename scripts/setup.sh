@@ -15,7 +15,7 @@ run) ;;
 test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
                  clang-format clang-tidy doxygen abigail-tools groff-base mandoc libdlpack-dev zsh fish
                  libopenmpi-dev openmpi-bin libscalapack-openmpi2.2
-                 libmpich-dev mpich)
+                 libmpich-dev mpich libblas-test)
     [ "$1" = test ] || packages+=(iproute2 debhelper dpkg-dev lintian) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux
                    cmake ninja-build pkg-config python3-venv dpkg-dev opencl-headers libclblast-dev
@@ -38,7 +38,8 @@ install() {
         --no-install-recommends "${missing[@]}"
 }
 # Debian has had no Oclgrind since its version 13; oneDNN is not there for each processor, DLPack not on each system.
-optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev mpich "
+optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev
+          mpich libblas-test "
 no_package() { # NAME: the sentence
     # shellcheck source=/dev/null
     echo "$(. /etc/os-release && echo "$PRETTY_NAME") has no package $1"
