@@ -14,6 +14,9 @@
 #include <tandem/buffer.h>
 #include <tandem/queue.h>
 
+/* Operands of attention. */
+enum { QUERIES, KEYS, VALUES };
+
 typedef struct verification {
     tdmi_verification call; /* first: it is what operations see */
     tdm_queue *user;
@@ -170,7 +173,7 @@ static bool is_covered(verification *v) {
     v->eps = wide && last->dtype == TDM_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     const double ratio = (double)tdm_tensor_get_count(first) / (double)tdm_tensor_get_count(last);
     v->terms = ratio > 1 ? ratio : (double)first->shape[first->ndim - 1];
-    return v->exact || others == 0;
+    return v->exact || others == 0 || kind == TDMI_VERIFY_ATTENTION;
 }
 
 tdmi_verification *tdmi_verify_begin(const char *function, tdm_queue *queue, const tdmi_arg *args,
@@ -211,15 +214,17 @@ static tdm_status make(verification *v, int i, bool sizes) {
     tdm_tensor *const made = &v->made[i];
     const tdm_tensor *const x = &v->given[i];
     const size_t count = count_of(x);
+    const bool same = v->exact || !tdm_dtype_is_float(x->dtype); /* masks and lengths, too */
+    const bool positive = sizes && (v->rule.kind != TDMI_VERIFY_ATTENTION || i == VALUES);
     tdm_tensor_release(made);
-    TDMI_TRY(tdmi_empty(v->function, v->user->reference->device, v->exact ? x->dtype : TDM_F64,
-                        x->ndim, x->shape, made));
+    TDMI_TRY(tdmi_empty(v->function, v->user->reference->device, same ? x->dtype : TDM_F64, x->ndim,
+                        x->shape, made));
     void *const pointer = host_of(made);
-    if (v->exact && count > 0) memcpy(pointer, v->before[i], count * tdm_dtype_size(x->dtype));
+    if (same && count > 0) memcpy(pointer, v->before[i], count * tdm_dtype_size(x->dtype));
     double *const numbers = pointer;
-    for (size_t n = 0; !v->exact && n < count; n++) {
+    for (size_t n = 0; !same && n < count; n++) {
         numbers[n] = operand(v, i, n);
-        if (sizes) numbers[n] = fabs(numbers[n]);
+        if (positive) numbers[n] = fabs(numbers[n]);
     }
     v->call.t[i] = made;
     return TDM_OK;
@@ -253,7 +258,9 @@ bool tdmi_verify_next(tdmi_verification *call) {
     verification *const v = (verification *)(void *)call;
     if (call->status != TDM_OK && v->round < 2)
         return false; /* of the program's call, or before it */
-    const bool wants_sizes = v->rule.kind == TDMI_VERIFY_SIZES || v->rule.kind == TDMI_VERIFY_SUMS;
+    const tdmi_verify_kind kind = v->rule.kind;
+    const bool wants_sizes =
+        kind == TDMI_VERIFY_SIZES || kind == TDMI_VERIFY_SUMS || kind == TDMI_VERIFY_ATTENTION;
     tdm_status status = call->status;
     switch (v->round++) {
     case 0:
@@ -303,8 +310,8 @@ static double largest_of(tdm_dtype dtype) {
 typedef struct row_size {
     size_t row;
     bool known;
-    double
-        size; /* softmax: of the largest score; layer_norm: of the largest element by the deviation */
+    double size; /* of the largest score; layer_norm: of the largest element by the deviation */
+    double k, v; /* attention: of the largest elements */
 } row_size;
 
 static double largest_operand(const verification *v, int i) {
@@ -335,6 +342,30 @@ static double layer_norm_size(const verification *v, size_t row, size_t cols) {
         squares += d * d;
     }
     return most / hypot(most * sqrt(squares / (double)cols), sqrt(v->rule.number));
+}
+
+/* Each weight is off by a factor of at most exp(error) either way. M is Σ w |v|. What of them is below the
+ * normal numbers may be lost. Infinite where the scores may overflow. */
+static double attention_error(const verification *v, size_t row, double m, double y,
+                              row_size *known) {
+    const tdm_tensor *const keys = &v->given[KEYS];
+    const double n = (double)keys->shape[keys->ndim - 2], e = v->eps, given = v->rule.number;
+    const size_t size = (size_t)keys->shape[keys->ndim - 1];
+    const double scale = given != 0 ? fabs(given) : size > 0 ? 1 / sqrt((double)size) : 0;
+    if (!known->known) known->k = largest_operand(v, KEYS), known->v = largest_operand(v, VALUES);
+    if (!known->known || known->row != row) {
+        double sum = 0;
+        for (size_t d = 0; d < size; d++) {
+            const double x = fabs(operand(v, QUERIES, row * size + d));
+            if (isfinite(x)) sum += x;
+        }
+        *known = (row_size){row, true, sum * known->k, known->k, known->v};
+    }
+    if (known->size * fmax(scale, 1) > (e > 1e-10 ? (double)FLT_MAX : DBL_MAX) / 2) return INFINITY;
+    const double scores = scale * known->size;
+    const double error = e * (17 * scores + fmin(2 * scores, 800) + n / 32 + 4);
+    return expm1(error) * exp(error) * (m + y) + 2 * fmin(8 + sqrt(n), 64) * e * m +
+           (e > 1e-10 ? (double)FLT_MIN : DBL_MIN) * n * known->v;
 }
 
 /* The bound of element n of an output, whose value is y, without its rounding to the dtype. */
@@ -371,9 +402,11 @@ static double error_of(const verification *v, int out, size_t n, double y, row_s
         const double w = v->before[2] ? fabs(operand(v, 2, n % cols)) : 1;
         const double b = v->before[3] ? operand(v, 3, n % cols) : 0;
         if (!known->known || known->row != row)
-            *known = (row_size){row, true, layer_norm_size(v, row, cols)};
+            *known = (row_size){.row = row, .known = true, .size = layer_norm_size(v, row, cols)};
         return known->size < 0 ? 0 : e * (8 * known->size * w + k * fabs(y - b) + 2 * fabs(b));
     }
+    case TDMI_VERIFY_ATTENTION:
+        return attention_error(v, row, m, size, known);
     }
     return 0;
 }
@@ -402,11 +435,14 @@ static bool is_right(const verification *v, int out, const void *results, size_t
     const double most = largest_of(dtype), size = fabs(y);
     wrong->got = got;
     wrong->expected = y;
+    /* a weight of 0 makes NaN of Inf in v, one that is merely small does not */
+    if (v->rule.kind == TDMI_VERIFY_ATTENTION && !isfinite(y)) return !isfinite(got);
     if (isnan(y)) return isnan(got);
     if (isinf(y)) return got == y;
     /* what overflows on the way has no bound */
     if (m > (v->eps > 1e-10 ? (double)FLT_MAX : DBL_MAX) / 2) return true;
     double error = is_sum ? 0 : error_of(v, out, n, y, known);
+    if (isinf(error)) return true;
     if (v->rule.rounds_twice && tdm_dtype_size(dtype) == 2)
         error += 1.2 * half_ulp(dtype, fmax(m, size));
     if (v->eps < 1e-10) error *= 2; /* the reference's is as large */

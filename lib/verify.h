@@ -17,8 +17,9 @@ typedef enum tdmi_verify_kind {
     TDMI_VERIFY_SIZES, /* factor · e · max(M, |y|): M is what the call makes of its operands' absolute values */
     TDMI_VERIFY_SUMS, /* (k + factor) · e · M */
     TDMI_VERIFY_SOFTMAX, /* factor: 0 where there is neither scale nor mask, else 4; number: the scale */
-    TDMI_VERIFY_VARIANCE,  /* number: the correction */
-    TDMI_VERIFY_LAYER_NORM /* number: the epsilon */
+    TDMI_VERIFY_VARIANCE,   /* number: the correction */
+    TDMI_VERIFY_LAYER_NORM, /* number: the epsilon */
+    TDMI_VERIFY_ATTENTION   /* number: the scale, or 0; M is of v's absolute values */
 } tdmi_verify_kind;
 
 typedef struct tdmi_verify_rule {
@@ -28,7 +29,7 @@ typedef struct tdmi_verify_rule {
     bool adds_residual; /* operand 1 is added to operand 0, the sum is rounded, and is output 4 */
 } tdmi_verify_rule;
 
-enum { TDMI_VERIFY_MOST = 6 };
+enum { TDMI_VERIFY_MOST = 7 };
 
 /* A call that is verified: on which queue, and with which tensors, it is to be made next. */
 typedef struct tdmi_verification {

@@ -28,7 +28,7 @@ static void add(header_text *header, const char *format, ...) {
     const int length =
         vsnprintf(header->text + header->used, HEADER - header->used, format, values);
     va_end(values);
-    header->used += (size_t)length; /* of 8 tensors with 8 dimensions there is room for all */
+    header->used += (size_t)length; /* of 9 tensors with 8 dimensions there is room for all */
 }
 
 static size_t bytes_of(const tdmi_saved_tensor *tensor) {

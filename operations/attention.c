@@ -59,19 +59,21 @@ static void weigh(const ref_attention *a, const double *v, int64_t keys, double 
                         : (double)(expl((long double)scores[j] - most) / total);
     for (int64_t c = 0; c < a->value_size; c++) {
         long double sum = 0.0L;
-        double magnitude = 0.0, error = 0.0;
+        double magnitude = 0.0, error = 0.0, all = 0.0;
         for (int64_t j = 0; j < keys; j++) {
             const double x = v[j * a->value_size + c];
             if (scores[j] == -1.0) continue;
             sum += (long double)scores[j] * x;
             magnitude += scores[j] * fabs(x);
+            all += fabs(x);
         }
         for (int64_t j = 0; j < keys; j++)
             if (scores[j] != -1.0)
                 error +=
                     scores[j] * (fabs(v[j * a->value_size + c]) + fabs((double)sum)) * errors[j];
         result[c] = isfinite(most) ? (double)sum : (double)NAN;
-        error = eps * (error + 2.0 * sum_factor(keys) * magnitude);
+        error = eps * (error + 2.0 * sum_factor(keys) * magnitude) +
+                (eps > 1e-10 ? 0x1p-126 : 0x1p-1022) * all; /* weights below the normal numbers */
         bound[c] = stored(a->dtype, result[c], isfinite(error) ? error : 0.0);
     }
 }

@@ -6,6 +6,7 @@
 
 #include "base/sized.h"
 #include "indexed.h"
+#include "verify.h"
 
 TDMI_SIZED(tdm_attention_options, TDM_ATTENTION_OPTIONS_DEFAULTS, offsets)
 
@@ -159,28 +160,35 @@ static int64_t count_groups(const tdmi_device_facts *facts, const tdm_attention_
     ((args).name##_offset = (o).view.offset, (args).name##_batch = (o).view.strides[BATCH],        \
      (args).name##_head = (o).view.strides[HEAD], (args).name##_row = (o).view.strides[ROW])
 
-tdm_status tdm_attention(tdm_queue *queue, const tdm_attention_options *options,
-                         const tdm_tensor *q, const tdm_tensor *k, const tdm_tensor *v,
-                         tdm_tensor *y) {
-    TDMI_UNCANCELLED();
-    tdm_attention_options o = tdm_attention_options_defaults;
-    if (options)
-        TDMI_TRY(tdmi_sized_read(function, "options", &tdm_attention_options_sized, options, &o));
+static tdm_status run(tdm_queue *queue, const tdm_attention_options *o, const tdm_tensor *q,
+                      const tdm_tensor *k, const tdm_tensor *values, const tdm_tensor *y);
+
+static tdm_status run_again(const tdmi_verification *v, const tdm_attention_options *o) {
+    tdm_attention_options again = *o;
+    again.mask = v->t[3], again.lengths = v->t[4], again.offsets = v->t[5];
+    return run(v->queue, &again, v->t[0], v->t[1], v->t[2], v->t[6]);
+}
+
+static tdm_status run(tdm_queue *queue, const tdm_attention_options *o, const tdm_tensor *q,
+                      const tdm_tensor *k, const tdm_tensor *values, const tdm_tensor *y) {
     const unsigned any = TDMI_ARG_OPTIONAL | TDMI_ARG_MOVED | TDMI_ARG_ANY_DTYPE;
     const tdmi_arg args[] = {{"q", q, 0, 0},
                              {"k", k, 0, 0},
-                             {"v", v, 0, 0},
-                             {"mask", o.mask, any, 0},
-                             {"lengths", o.lengths, any, 0},
-                             {"offsets", o.offsets, any, 0},
+                             {"v", values, 0, 0},
+                             {"mask", o->mask, any, 0},
+                             {"lengths", o->lengths, any, 0},
+                             {"offsets", o->offsets, any, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 0}};
+    TDMI_VERIFY(function, queue, args, 7, run_again(v, o), .kind = TDMI_VERIFY_ATTENTION,
+                .number = o->scale)
     TDMI_TRY(tdmi_check_args(function, queue, args, 7));
-    operand of_q = {"q", q, {0}}, of_k = {"k", k, {0}}, of_v = {"v", v, {0}}, of_y = {"y", y, {0}};
+    operand of_q = {"q", q, {0}}, of_k = {"k", k, {0}}, of_v = {"v", values, {0}},
+            of_y = {"y", y, {0}};
     TDMI_TRY(check_shapes(&of_q, &of_k, &of_v, &of_y));
     tdm_attention_args a = {0};
-    TDMI_TRY(describe_scale(o.scale, of_q.view.shape[COL], &a));
-    if (o.mask) TDMI_TRY(describe_mask(o.mask, &of_q, &of_k, &a));
-    TDMI_TRY(describe_index(&o, &of_q, &of_k, &a));
+    TDMI_TRY(describe_scale(o->scale, of_q.view.shape[COL], &a));
+    if (o->mask) TDMI_TRY(describe_mask(o->mask, &of_q, &of_k, &a));
+    TDMI_TRY(describe_index(o, &of_q, &of_k, &a));
     if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     const tdmi_device_facts *const facts = queue->device->facts;
     const size_t size = q->dtype == TDM_F64 ? sizeof(double) : sizeof(float);
@@ -196,14 +204,24 @@ tdm_status tdm_attention(tdm_queue *queue, const tdm_attention_options *options,
     a.keys = of_k.view.shape[ROW];
     a.head_size = (tdm_i32)shape[COL];
     a.value_size = (tdm_i32)of_v.view.shape[COL];
-    a.causal = o.causal;
+    a.causal = o->causal;
     a.blocks = (a.queries + rows - 1) / rows;
     a.slices = (a.value_size + TDM_ATTENTION_VALUES(size) - 1) / TDM_ATTENTION_VALUES(size);
     a.items = shape[BATCH] * a.heads * a.blocks * a.slices;
-    const tdmi_mem *const index = tdmi_mem_of(o.lengths ? o.lengths : o.offsets);
-    const tdmi_mem *const mems[] = {tdmi_mem_of(q),      tdmi_mem_of(k), tdmi_mem_of(v),
-                                    tdmi_mem_of(o.mask), index,          tdmi_mem_of(y)};
+    const tdmi_mem *const index = tdmi_mem_of(o->lengths ? o->lengths : o->offsets);
+    const tdmi_mem *const mems[] = {tdmi_mem_of(q),       tdmi_mem_of(k), tdmi_mem_of(values),
+                                    tdmi_mem_of(o->mask), index,          tdmi_mem_of(y)};
     const tdmi_variant variant = {
         .kernel = TDMI_KERNEL_ATTENTION, .t = (uint8_t)q->dtype, .u = (uint8_t)q->dtype};
     return tdmi_launch_groups(queue, variant, count_groups(facts, &a), a.keys, mems, &a);
+}
+
+tdm_status tdm_attention(tdm_queue *queue, const tdm_attention_options *options,
+                         const tdm_tensor *q, const tdm_tensor *k, const tdm_tensor *v,
+                         tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    tdm_attention_options o = tdm_attention_options_defaults;
+    if (options)
+        TDMI_TRY(tdmi_sized_read(function, "options", &tdm_attention_options_sized, options, &o));
+    return run(queue, &o, q, k, v, y);
 }

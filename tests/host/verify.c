@@ -56,6 +56,21 @@ static tdm_tensor filled(tdm_dtype dtype, int64_t rows, int64_t cols) {
 
 TestSuite(verify, .init = random_start);
 
+/* Of one head of 5 queries and keys: of large scores; causal, masked, and with a length. */
+static void attend(tdm_dtype dtype, const tdm_tensor *x, const tdm_tensor *other, tdm_tensor mask,
+                   const tdm_tensor *words, const tdm_tensor *result) {
+    const tdm_tensor q = tdm_tensor_3d(x->buffer, dtype, 1, 5, 67);
+    const tdm_tensor k = tdm_tensor_3d(other->buffer, dtype, 1, 5, 67);
+    const tdm_tensor length = tdm_tensor_1d(words->buffer, TDM_I32, 1);
+    tdm_tensor y = tdm_tensor_3d(result->buffer, dtype, 1, 5, 67);
+    tdm_attention_options o = TDM_ATTENTION_OPTIONS_DEFAULTS;
+    o.scale = -1;
+    OK(tdm_attention(queue, &o, &q, &k, &k, &y));
+    mask.shape[1] = 5;
+    o.scale = 0, o.causal = true, o.mask = &mask, o.lengths = &length;
+    OK(tdm_attention(queue, &o, &q, &k, &q, &y));
+}
+
 /* Of everything that the page says there is one call, also in place and of views, of each float. */
 static void compare_all(tdm_dtype dtype) {
     tdm_tensor x = filled(dtype, 5, 67), other = filled(dtype, 5, 67), y = filled(dtype, 5, 67);
@@ -111,11 +126,12 @@ static void compare_all(tdm_dtype dtype) {
     OK(tdm_row_norm(queue, TDM_NORM_INF, &x, &rows));
     OK(tdm_matmul(queue, &product, &x, &other, &c));
     OK(tdm_matmul(queue, NULL, &x, &turned, &c));
+    attend(dtype, &x, &other, truths, &words, &y);
     for (int i = 0; i < 10; i++)
         tdm_tensor_release((tdm_tensor *[]){&x, &other, &y, &weight, &square, &words, &truths,
                                             &places, &c, &turned_copy}[i]);
 }
-enum { CALLS = 12 + 6 + TDM_ACTIVATION_COUNT + 13 + 9 + 2, FLOATS = 4 };
+enum { CALLS = 12 + 6 + TDM_ACTIVATION_COUNT + 13 + 9 + 2 + 2, FLOATS = 4 };
 
 Test(verify, covers) {
     static const tdm_dtype floats[FLOATS] = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16};
@@ -127,6 +143,30 @@ Test(verify, covers) {
     const int count = end();
     CHECK(count == FLOATS * CALLS && wrong_lines == 0, "%d compared, not %d; %s", count,
           FLOATS * CALLS, errors);
+}
+
+/* What has no bound, or another: a weight below f32's normal numbers times a large v, scores that overflow, Inf and NaN. */
+Test(verify, attention) {
+    static const float cases[][6] = {/* q, two keys, their v */
+                                     {10, 10, 0, 0, 1e30f},    {1e20f, 1e20f, -1e20f, 1, 2},
+                                     {20, 10, 0, 1, INFINITY}, {1, NAN, 2, 3, 4},
+                                     {1e3f, 1, 2, -1, 1},      {0, 1, 2, 1e38f, 1e38f}};
+    begin("1");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tdm_tensor q, k, v, y;
+        tdm_attention_options o = TDM_ATTENTION_OPTIONS_DEFAULTS;
+        check_case("case %zu", i);
+        OK(tdm_from_host(queue, cases[i], TDM_F32, 3, (int64_t[]){1, 1, 1}, &q));
+        OK(tdm_from_host(queue, cases[i] + 1, TDM_F32, 3, (int64_t[]){1, 2, 1}, &k));
+        OK(tdm_from_host(queue, cases[i] + 3, TDM_F32, 3, (int64_t[]){1, 2, 1}, &v));
+        OK(tdm_zeros(queue, TDM_F32, 3, (int64_t[]){1, 1, 1}, &y));
+        o.scale = 1;
+        OK(tdm_attention(queue, &o, &q, &k, &v, &y));
+        for (int j = 0; j < 4; j++)
+            tdm_tensor_release((tdm_tensor *[]){&q, &k, &v, &y}[j]);
+    }
+    const int count = end(), all = sizeof cases / sizeof *cases;
+    CHECK(count == all && wrong_lines == 0, "%d compared, not %d; %s", count, all, errors);
 }
 
 /* Of 400 calls, at any place of a loop. */

@@ -63,12 +63,12 @@ judged 1 'wrong: mapped memory: ' -- "${driver[@]}" TDM_LIMITS_LIE=copies TDM_LI
 judged 1 'wrong: copies: of 8 MiB ' -- "${driver[@]}" TDM_LIMITS_LIE=bytes
 judged 0 'a launch takes [0-9]+ us, which is slow.* from it, which is slow' -- "${driver[@]}" TDM_LIMITS_LIE=slow
 
-# A program that knows nothing of it: LayerNorm and a product.
+# A program that knows nothing of it: LayerNorm and a product, and attention.
 works() { # REGEX VARIABLE=VALUE...: the probe's lines match it
     local regex=$1 printed
     shift
     printed=$(env "${driver[@]}" TANDEM_BACKEND=opencl,cpu TANDEM_CACHE_DIR="$folder/cache" "$@" \
-        "$probe" work opencl 2>&1) || true
+        "$probe" "${what:-work}" opencl 2>&1) || true
     grep -qE -- "$regex" <<<"$printed" && return
     echo "judge: nothing like '$regex' of: $*"
     echo "$printed"
@@ -83,6 +83,10 @@ works '^wrong: element 0 ' "${lie[@]}"
 works '^tandem: error: tdm_layer_norm: opencl:0 computes wrongly .*: y\[0, 0\] is 1\.00[01][0-9]*, and 1 on' \
     TANDEM_VERIFY="1:$folder" "${lie[@]}"
 works '^TDM_ERROR_BACKEND$' TANDEM_VERIFY="1:$folder" "${lie[@]}"
+what=attend works '4 calls on a queue of opencl:0 were compared' TANDEM_VERIFY="1:$folder/none" TANDEM_LOG=info
+what=attend works '^tandem: error: tdm_attention: opencl:0 computes wrongly .*: y\[0, 0, 0\] is 1\.00[01][0-9]*, and 1 on' \
+    TANDEM_VERIFY="1:$folder/none" TANDEM_CACHE_DIR="$folder/other" \
+    'TDM_LIMITS_LIE=sums[i][j] * share=>sums[i][j] * share * (ACC)1.001f'
 works 'computes on cpu, which TANDEM_BACKEND must list' TANDEM_VERIFY=1 TANDEM_BACKEND=opencl
 python3 - "$folder"/tandem-verify-*.safetensors <<'END'
 import json, struct, sys

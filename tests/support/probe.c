@@ -5,7 +5,7 @@
  *   probe cards            what shows which devices are one card, and what "gpu:N" mean
  *   probe find NAME        "ID" of the device a name means ("-": NULL)
  *   probe work NAME        opens the device ("-": the default), runs kernels and a product, checks
- *   probe replay NAME      the same as a graph, three times
+ *   probe attend NAME      the same with attention; probe replay NAME: work as a graph, three times
  *   probe diagnose         every diagnostic item, one a line
  *   probe fork NAME        uses the library, forks, and prints what calls give in the child
  *   probe fork-first       forks before any use: the child must work
@@ -101,12 +101,17 @@ static int find(const char *name) {
 
 enum { N = 16 };
 
-static int replays; /* how often the operations run as a graph; 0: they run as calls */
+static int replays, attends; /* runs as a graph, or 0; whether b's rows, all equal, are weighed */
 
 static tdm_status operate(tdm_queue *queue, tdm_tensor *a, tdm_tensor *b, tdm_tensor *c) {
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = true;
     tdm_status status = tdm_layer_norm(queue, a, NULL, NULL, 0.0, a);
+    const tdm_tensor q = tdm_tensor_3d(a->buffer, TDM_F32, 1, N, N);
+    tdm_tensor v = tdm_tensor_3d(b->buffer, TDM_F32, 1, N, N), y = v;
+    y.buffer = c->buffer;
+    if (status == TDM_OK && attends) status = tdm_attention(queue, NULL, &q, &q, &v, &y);
+    if (status == TDM_OK && attends) status = tdm_attention(queue, NULL, &q, &q, &y, &v);
     return status == TDM_OK ? tdm_matmul(queue, &options, a, b, c) : status;
 }
 
@@ -131,16 +136,14 @@ static tdm_status compute(tdm_device *device, tdm_queue *queue, float *out) {
         x[i] = i % 2 ? -1.0f : 1.0f;
         ones[i] = (float)(i % N + 1);
     }
-    for (int i = 0; i < 3 && status == TDM_OK; i++)
+    tdm_tensor t[3] = {{0}};
+    for (int i = 0; i < 3 && status == TDM_OK; i++) {
         status = tdm_buffer_create(device, sizeof x, &buffers[i]);
+        t[i] = tdm_tensor_2d(buffers[i], TDM_F32, N, N);
+    }
     if (status == TDM_OK) status = tdm_buffer_write(queue, buffers[0], 0, x, sizeof x);
     if (status == TDM_OK) status = tdm_buffer_write(queue, buffers[1], 0, ones, sizeof ones);
-    if (status == TDM_OK) {
-        tdm_tensor a = tdm_tensor_2d(buffers[0], TDM_F32, N, N);
-        tdm_tensor b = tdm_tensor_2d(buffers[1], TDM_F32, N, N);
-        tdm_tensor c = tdm_tensor_2d(buffers[2], TDM_F32, N, N);
-        status = replays ? replay(queue, &a, &b, &c) : operate(queue, &a, &b, &c);
-    }
+    if (status == TDM_OK) status = (replays ? replay : operate)(queue, &t[0], &t[1], &t[2]);
     if (status == TDM_OK) status = tdm_buffer_read(queue, buffers[2], 0, out, N * N * sizeof *out);
     for (int i = 0; i < 3; i++)
         tdm_buffer_release(buffers[i]);
@@ -158,10 +161,9 @@ static int work(const char *name, int give_back) {
     printf("%s\n", tdm_device_get_info(device)->id);
     for (int i = 0; i < N * N; i++) {
         /* 1 - 2 + 3 … - 16 = -8 */
-        if (!(out[i] > -8.001f && out[i] < -7.999f)) {
-            printf("wrong: element %d is %g\n", i, (double)out[i]);
-            return 3;
-        }
+        if (out[i] > -8.001f && out[i] < -7.999f) continue;
+        printf("wrong: element %d is %g\n", i, (double)out[i]);
+        return 3;
     }
     if (give_back) {
         tdm_queue_destroy(queue);
@@ -477,7 +479,8 @@ int main(int argc, char **argv) {
     if (strcmp(what, "list") == 0) return list();
     if (strcmp(what, "cards") == 0) return cards();
     if (strcmp(what, "find") == 0) return find(name);
-    if (strcmp(what, "work") == 0) return work(name, 1);
+    attends = strcmp(what, "attend") == 0;
+    if (attends || strcmp(what, "work") == 0) return work(name, 1);
     if (strcmp(what, "replay") == 0) return replays = 3, work(name, 1);
     if (strcmp(what, "exit") == 0) return work(name, 0);
     if (strcmp(what, "diagnose") == 0) return diagnose();
