@@ -317,20 +317,18 @@ tdmi_env_use tdmi_env_use_of(const char *name) {
                                                                   : TDMI_ENV_USED;
 }
 
-/* The texts that were read, because the environment may change later. They are kept here rather
- * than in allocated memory, so that reading the environment cannot run out of it. */
+/* The texts that were read, as the environment may change; not allocated, as reading must not run out of memory. */
 enum { MOST_TEXT = 32 << 10 };
 static char texts[MOST_TEXT];
 static size_t texts_used;
 
 /* `first` and `second` in one text; NULL when there is no room for it. */
 static const char *keep(const char *first, const char *second) {
-    size_t length = strlen(first), more = strlen(second) + 1;
-    if (length + more > sizeof texts - texts_used) return NULL;
-    char *text = texts + texts_used;
-    memcpy(text, first, length);
-    memcpy(text + length, second, more);
-    texts_used += length + more;
+    char *const text = texts + texts_used;
+    const size_t size = strlen(first) + strlen(second) + 1;
+    if (size > sizeof texts - texts_used) return NULL;
+    snprintf(text, size, "%s%s", first, second);
+    texts_used += size;
     return text;
 }
 
@@ -350,12 +348,10 @@ static void mark_forked(void) { tdmi_forked = 1; }
 
 /* What the environment does not change: defaults, and what the program has configured. */
 static void begin(void) {
-    memset(&values, 0, sizeof values);
+    values = (tdmi_env){
+        .cpu_devices = 1, .cache_variable = "", .privileged = tdmi_process_is_privileged()};
     memset(settings, 0, sizeof settings);
     status = TDM_OK;
-    values.cpu_devices = 1;
-    values.cache_variable = "";
-    values.privileged = tdmi_process_is_privileged();
     use_all_backends();
     for (size_t i = 0; i < VARIABLES; i++)
         if (configured[i].text) parse_variable(&variables[i], configured[i].text);
@@ -420,6 +416,14 @@ tdm_status tdmi_env_before_use(const char *function, void (*set)(void *), void *
                      function);
 }
 
+/* Takes a text out; those after it move into its place, and `begin` reads them again. */
+static void drop(const char *text) {
+    const size_t size = strlen(text) + 1, at = (size_t)(text - texts);
+    memmove(texts + at, text + size, (texts_used -= size) - at);
+    for (size_t i = 0; i < VARIABLES; i++)
+        if (configured[i].text && configured[i].text > text) configured[i].text -= size;
+}
+
 typedef struct configuration {
     const struct variable *variable;
     const char *text;
@@ -429,7 +433,7 @@ typedef struct configuration {
 
 static void configure(void *context) {
     configuration *c = context;
-    const size_t i = (size_t)(c->variable - variables), used = texts_used;
+    const size_t i = (size_t)(c->variable - variables);
     const bool given = configured[i].given;
     const char *text = configured[i].text, *kept = c->text ? keep(c->text, "") : NULL;
     configured[i].given = true;
@@ -439,11 +443,13 @@ static void configure(void *context) {
         REFUSE("%s is too long: the variables of Tandem may have %d bytes in all",
                c->variable->name, MOST_TEXT);
     c->status = status;
-    if (status == TDM_OK) return;
-    memcpy(c->why, message, sizeof message);
-    texts_used = used;
-    configured[i].given = given;
-    configured[i].text = text;
+    if (status != TDM_OK) {
+        memcpy(c->why, message, sizeof message);
+        configured[i].given = given;
+        configured[i].text = text;
+        text = kept;
+    }
+    if (text) drop(text);
     begin();
 }
 

@@ -118,7 +118,7 @@ static void make_text(void) {
 }
 
 int main(int argc, char **argv) {
-    const long count = begin_random(argc, argv);
+    const long count = begin_random(argc, argv, "expressions");
     for (long i = 0; i < count; i++) {
         static char input[LONGEST];
         for (int k = 0; k < TENSORS; k++)

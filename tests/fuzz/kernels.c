@@ -288,7 +288,7 @@ static void add_texts_of_source(void) {
 }
 
 int main(int argc, char **argv) {
-    const long count = begin_random(argc, argv);
+    const long count = begin_random(argc, argv, "kernels");
     for (long i = 0; i < count; i++) {
         static const char *const wild[] = {"x",  "y",     "a b",  "",
                                            "_1", "while", "\xff", "a_long_name_that_is_none"};
