@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes where the library reads what others wrote: a safetensors file, a device's name, a setting, an entry of the
- * cache, the file in which a process says what it holds; FUZZ_TARGET in the environment says which. Built with libFuzzer
- * by scripts/fuzz.sh; without it main changes the lines of the kept corpus at random.
+ * cache, the file in which a process says what it holds; FUZZ_TARGET in the environment says which. Built with
+ * libFuzzer by scripts/fuzz.sh; without it main changes the lines of the kept corpus at random.
  *
  *     FUZZ_TARGET=names fuzz_inputs [INPUTS [SEED]] */
 #include <fcntl.h>

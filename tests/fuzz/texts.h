@@ -35,7 +35,7 @@ static inline uint32_t random_below(uint32_t n) {
 static char written[LONGEST - 64];
 static size_t length;
 
-/* The kept corpus, in a file of the folder FUZZ_CORPUS: an input a line, with \\, \n and \xNN, as printf of a shell reads it. */
+/* The kept corpus, in a file of the folder FUZZ_CORPUS: an input a line, with \\, \n and \xNN as printf has them. */
 static struct corpus_line {
     size_t size;
     char *bytes;

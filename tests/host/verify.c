@@ -145,7 +145,7 @@ Test(verify, covers) {
           FLOATS * CALLS, errors);
 }
 
-/* What has no bound, or another: a weight below f32's normal numbers times a large v, scores that overflow, Inf and NaN. */
+/* What has no bound, or another: a weight below the normal numbers times a large v, scores that overflow, Inf, NaN. */
 Test(verify, attention) {
     static const float cases[][6] = {/* q, two keys, their v */
                                      {10, 10, 0, 0, 1e30f},    {1e20f, 1e20f, -1e20f, 1, 2},
