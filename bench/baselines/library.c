@@ -31,8 +31,11 @@ void *bench_open_library(const char *const *names, const char *const *folders, c
     }
     for (; *names && !library; names++) {
         library = tdmi_library_load(*names, 0, &failure, why, BENCH_WHY_SIZE);
-        for (const char *const *folder = folders; !library && folder && *folder; folder++)
-            library = open_in(*folder, strlen(*folder), (const char *const[]){*names, NULL});
+        for (const char *const *folder = folders; !library && folder && *folder; folder++) {
+            char path[1024];
+            if (tdmi_path_expand(*folder, path, sizeof path))
+                library = open_in(path, strlen(path), (const char *const[]){*names, NULL});
+        }
     }
     return library;
 }

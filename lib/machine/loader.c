@@ -63,8 +63,11 @@ static void *open_anywhere(tdmi_library *library) {
     if (!library->shared) handle = try_directories(library, tdmi_env_values()->library_path);
     for (const char *const *name = library->names; !handle && *name; name++)
         handle = try_open(library, *name);
-    for (const char *const *path = library->paths; !handle && path && *path; path++)
-        handle = try_directories(library, *path);
+    for (const char *const *path = library->paths; !handle && path && *path; path++) {
+        char folder[1024];
+        if (tdmi_path_expand(*path, folder, sizeof folder))
+            handle = try_directories(library, folder);
+    }
     return handle;
 }
 

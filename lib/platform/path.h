@@ -15,6 +15,10 @@ size_t tdmi_path_folder_length(const char *path);
 /* The path of what it means once all links are followed. For free(); NULL with errno where there is no such file. */
 char *tdmi_path_resolve(const char *path);
 
+/* A folder of system_names.h as it is on this machine: on Windows it may begin with a variable, as "%CUDA_PATH%/bin"
+ * does. False where that makes no absolute path, as without the variable, or one that does not fit. */
+bool tdmi_path_expand(const char *folder, char *path, size_t size);
+
 /* Separates paths in a list, as in PATH: ':' or ';'. */
 extern const char tdmi_path_separator;
 

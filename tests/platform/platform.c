@@ -309,6 +309,21 @@ static void count_variable(const char *name, const char *value) {
     variables += strcmp(name, "PLATFORM_TEXT") == 0 && strcmp(value, "a=\xc3\xa4") == 0;
 }
 
+/* On Windows a folder may begin with a variable, which then must make an absolute path. */
+static bool folders_expand(void) {
+    const bool has_drives = tdmi_path_separator == ';';
+    const char *const plain = has_drives ? "C:/a/bin" : "/a/bin";
+    char path[32];
+    bool right = tdmi_path_expand(plain, path, sizeof path) && strcmp(path, plain) == 0 &&
+                 !tdmi_path_expand(plain, path, strlen(plain)) &&
+                 !tdmi_path_expand("%PLATFORM_GONE%/bin", path, sizeof path) &&
+                 !tdmi_path_expand("%PLATFORM_TEXT%/bin", path, sizeof path);
+    if (has_drives)
+        right = right && tdmi_path_expand("%PLATFORM_HOME%/bin", path, sizeof path) &&
+                strcmp(path, "C:\\\xc3\xa4/bin") == 0;
+    return right;
+}
+
 /* A child of this program that says so. */
 static int child(int count, char **arguments) {
     tdmi_environment_visit("PLATFORM_", count_variable);
@@ -316,7 +331,7 @@ static int child(int count, char **arguments) {
     const bool right = count == 6 && strcmp(arguments[2], "a b") == 0 &&
                        strcmp(arguments[3], "\"q\\\"\\") == 0 && arguments[4][0] == '\0' &&
                        variables == 1 && text && strcmp(text, "a=\xc3\xa4") == 0 &&
-                       !tdmi_environment_get("PLATFORM_GONE");
+                       !tdmi_environment_get("PLATFORM_GONE") && folders_expand();
     printf("output\n");
     if (strcmp(arguments[5], "sleep") == 0) tdmi_sleep(UINT64_C(20000000000));
     if (strcmp(arguments[5], "trap") == 0)
@@ -325,7 +340,8 @@ static int child(int count, char **arguments) {
 }
 
 static void programs_run(const char *self) {
-    const char *const changes[] = {"PLATFORM_TEXT=a=\xc3\xa4", "PLATFORM_GONE", NULL};
+    const char *const changes[] = {"PLATFORM_TEXT=a=\xc3\xa4", "PLATFORM_HOME=C:\\\xc3\xa4",
+                                   "PLATFORM_GONE", NULL};
     const char *arguments[] = {self, "child", "a b", "\"q\\\"\\", "", "return", NULL};
     tdmi_command command = {arguments, changes, in_folder("log"), 10};
     tdmi_command_end end;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "platform/path.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,3 +17,8 @@ size_t tdmi_path_folder_length(const char *path) {
 }
 
 char *tdmi_path_resolve(const char *path) { return realpath(path, NULL); }
+
+bool tdmi_path_expand(const char *folder, char *path, size_t size) {
+    const int length = snprintf(path, size, "%s", folder);
+    return length >= 0 && (size_t)length < size && tdmi_path_is_absolute(path);
+}

@@ -50,3 +50,13 @@ char *tdmi_path_resolve(const char *path) {
     (void)tdmi_win_refuse(file);
     return made;
 }
+
+/* A variable that is not set stays as it is written, and one that is empty leaves a path without a drive. */
+bool tdmi_path_expand(const char *folder, char *path, size_t size) {
+    wchar_t wide[2 * MAX_PATH], *given = tdmi_win_wide(folder);
+    const DWORD most = sizeof wide / sizeof *wide,
+                length = given ? ExpandEnvironmentStringsW(given, wide, most) : 0;
+    free(given);
+    return length > 0 && length <= most && tdmi_win_narrow_into(wide, path, size) &&
+           tdmi_path_is_absolute(path);
+}

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* How libraries and files are called on Windows. Drivers are in the system's folder; other libraries next to the
- * program or in TANDEM_LIBRARY_PATH. */
+ * program or in TANDEM_LIBRARY_PATH, and those of CUDA also where its installer says. */
 #ifndef TDMI_SYSTEM_NAMES_H
 #define TDMI_SYSTEM_NAMES_H
 
@@ -19,7 +19,9 @@
     X(13, "cudart64_13.dll", "nvrtc64_130_0.dll", "cublasLt64_13.dll", "cublas64_13.dll")          \
     X(12, "cudart64_12.dll", "nvrtc64_120_0.dll", "cublasLt64_12.dll", "cublas64_12.dll")          \
     X(11, "cudart64_110.dll", "nvrtc64_112_0.dll", "cublasLt64_11.dll", "cublas64_11.dll")
-#define TDMI_CUDA_FOLDERS
+
+/* That of the toolkit that was installed last; 13 has its DLLs in the first of them. */
+#define TDMI_CUDA_FOLDERS "%CUDA_PATH%\\bin\\x64", "%CUDA_PATH%\\bin"
 #define TDMI_NVRTC_BUILTINS "nvrtc-builtins64_%d%d.dll"
 #define TDMI_NVIDIA_VERSION_FILE ""
 
