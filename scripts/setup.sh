@@ -10,16 +10,18 @@ cd "$(dirname "$0")/.."
 
 packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers
           pocl-opencl-icd libclblast-dev libopenblas-dev libdnnl-dev libjansson-dev)
+windows=(clang lld llvm wine wine64 mingw-w64-x86-64-dev gcc-mingw-w64-x86-64-win32)
 case "${1:-}" in
 run) ;;
 test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
                  clang-format clang-tidy doxygen abigail-tools groff-base mandoc libdlpack-dev zsh fish
                  libopenmpi-dev openmpi-bin libscalapack-openmpi2.2
                  libmpich-dev mpich libblas-test)
-    [ "$1" = test ] || packages+=(iproute2 debhelper dpkg-dev lintian) ;;
+    [ "$1" = test ] || packages+=(iproute2 debhelper dpkg-dev lintian)
+    [ "$(uname -m)" != x86_64 ] || packages+=("${windows[@]}") ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux
                    cmake ninja-build pkg-config python3-venv dpkg-dev opencl-headers libclblast-dev
-                   clang lld llvm wine wine64 mingw-w64-x86-64-dev gcc-mingw-w64-x86-64-win32) ;;
+                   "${windows[@]}") ;;
 *)
     echo "usage: scripts/setup.sh run|test|full|systems" >&2
     exit 2
@@ -39,7 +41,7 @@ install() {
 }
 # Debian has had no Oclgrind since its version 13; oneDNN is not there for each processor, DLPack not on each system.
 optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev
-          mpich libblas-test "
+          mpich libblas-test ${windows[*]} "
 no_package() { # NAME: the sentence
     # shellcheck source=/dev/null
     echo "$(. /etc/os-release && echo "$PRETTY_NAME") has no package $1"
