@@ -21,7 +21,7 @@ test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv 
     [ "$(uname -m)" != x86_64 ] || packages+=("${windows[@]}") ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux
                    cmake ninja-build pkg-config python3-venv dpkg-dev opencl-headers libclblast-dev
-                   "${windows[@]}") ;;
+                   ocl-icd-libopencl1 pocl-opencl-icd "${windows[@]}") ;;
 *)
     echo "usage: scripts/setup.sh run|test|full|systems" >&2
     exit 2

@@ -11,7 +11,7 @@
 #   pocl-6 rusticl intel pocl-3      the suite, the digits and the benchmark on that OpenCL driver alone
 #   i386 musl arm64 riscv64 s390x    built for it, the suite on the cpu backend
 #   macos freebsd                    compiled and linked for it, and nothing run
-#   windows                          compiled for it; the suite and the examples on the cpu backend under Wine
+#   windows                          compiled for it; the suite and the examples on cpu and pocl under Wine
 #   packages                         Debian packages, built in one system and used in another
 #   gpu-check                        scripts/gpu-check.sh without a network, on simulated CUDA
 #

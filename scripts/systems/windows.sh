@@ -91,7 +91,7 @@ use_zip() {
         tee "$tools/consumer/out" && grep -q '^cpu:0, Tandem ' "$tools/consumer/out"
 }
 
-# tdm prints such a line, and returns 0.
+# tdm prints such a line, and returns 0, or what `expected` says.
 tdm_prints() { # PATTERN ARGUMENT...
     local pattern=$1 output
     shift
@@ -99,7 +99,7 @@ tdm_prints() { # PATTERN ARGUMENT...
     output=$(under_wine timeout 300 wine "$tools/build/tools/tdm.exe" "$@" 2>&1)
     set -- $? "$*"
     printf '$ tdm %s\n%s\n' "$2" "$output"
-    if [ "$1" -ne 0 ] || ! grep -qE "$pattern" <<<"$output"; then
+    if [ "$1" -ne "${expected:-0}" ] || ! grep -qE "$pattern" <<<"$output"; then
         failed=$((failed + 1))
         echo "failed: status $1, or no line has $pattern"
     fi
@@ -107,7 +107,7 @@ tdm_prints() { # PATTERN ARGUMENT...
 
 # Each command, on the cpu backend. A kernel of a user's is compiled by the OpenCL driver, and by a C compiler, if any.
 windows_program() {
-    local failed=0 count=0 folder=$work/compiled/program kernel=(--tensor x --output y --number s)
+    local failed=0 count=0 cudart folder=$work/compiled/program kernel=(--tensor x --output y --number s)
     remove_folder "$folder" && mkdir "$folder" || return 1
     printf '%s\n' 'KERNEL(scale)' '{' '    FOR_ROWS(row, ROWS)' \
         '        STORE(ROW(y, row), 0, SCALAR(args.s) * LOAD(ROW(x, row), 0));' '}' >"$folder/scale.cl"
@@ -120,6 +120,13 @@ windows_program() {
     tdm_prints '^Default device: cpu:0' doctor
     tdm_prints '^ +judged in .*right: ' doctor
     tdm_prints '^  \[(ok|--)\] OpenCL\.dll' doctor --quick
+    # The folders of CUDA's toolkit: a DLL is found in either, which is said to be another library.
+    for cudart in bin/cudart64_12.dll bin/x64/cudart64_13.dll; do
+        remove_folder "$tools/cuda" && mkdir -p "$tools/cuda/bin/x64" &&
+            cp "$tools/build/lib/libtandem.dll" "$tools/cuda/$cudart" || return 1
+        expected=1 CUDA_PATH="Z:${tools//\//\\}\\cuda" \
+            tdm_prints "cuda.${cudart//[\/.]/.} has no function cudaRuntimeGetVersion" doctor --quick
+    done
     tdm_prints '^[1-9][0-9]* rows, 0 not verified' bench --device cpu:0 --op bias_add,layer_norm --dtype f32 --seconds 30
     tdm_prints ' 64x64x64 +builtin ' tune --device cpu:0 --shapes "$folder\\products" --budget 10
     tdm_prints '^1 entry' cache list
@@ -130,7 +137,7 @@ windows_program() {
 }
 
 system_windows() {
-    local log=$logs/$subject tools=$work/compiled/windows sources=$work/compiled/tandem system status
+    local log=$logs/$subject tools=$work/compiled/windows sources=$work/compiled/tandem system status pocl
     local examples=(quickstart errors_and_log matmul norms random own_memory async replay two_devices mirror
         black_scholes row_kernel functions dlpack save_and_load use_a_gpu digits kmeans pca)
     get_sources || return 1
@@ -156,5 +163,12 @@ system_windows() {
     program_row "$system" "examples on cpu" $? "$log-examples"
     windows_program >"$log-program" 2>&1
     program_row "$system" "tdm on cpu" $? "$log-program"
+    export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd POCL_CACHE_DIR=$tools/pocl
+    pocl="pocl $(dpkg-query -W -f '${Version}' pocl-opencl-icd | cut -d- -f1) by Wine's OpenCL.dll"
+    windows_suite opencl:0 device >"$log-pocl" 2>&1
+    suite_row "$system, $pocl" "suite on OpenCL, small cases that depend on the device" $? "$log-pocl"
+    windows_examples opencl:0 opencl,cpu "${examples[@]}" >"$log-pocl-examples" 2>&1
+    program_row "$system, $pocl" "examples on OpenCL" $? "$log-pocl-examples"
+    unset OCL_ICD_VENDORS POCL_CACHE_DIR
     under_wine wineserver -k
 }
