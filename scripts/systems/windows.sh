@@ -136,6 +136,18 @@ windows_program() {
     echo "$count rows, $failed not verified"
 }
 
+# README's lines for Windows, as they stand, in a clone with jansson's sources. The packages are there.
+windows_readme() {
+    local clone=$tools/readme
+    remove_folder "$clone" && git clone -q --no-hardlinks "$source" "$clone" &&
+        cp -r "$work/compiled/jansson/source" "$clone/jansson" && cp "$sources/tests/consumer/main.c" "$clone/program.c" ||
+        return 1
+    awk '/^### For Windows/ { inside = 1 } /^## First/ { exit } inside && /^    / && !/^    apt / { print substr($0, 5) }
+         inside && /^Under Wine/ { split($0, part, "`"); print part[2] }' "$sources/README.md" >"$clone/lines.sh"
+    (cd "$clone" && under_wine env HOME="$clone/home" TANDEM_BACKEND=cpu WINEPATH= bash -eux lines.sh) |
+        tee "$clone/out" && grep -q '^cpu:0, Tandem ' "$clone/out"
+}
+
 system_windows() {
     local log=$logs/$subject tools=$work/compiled/windows sources=$work/compiled/tandem system status pocl
     local examples=(quickstart errors_and_log matmul norms random own_memory async replay two_devices mirror
@@ -163,6 +175,8 @@ system_windows() {
     program_row "$system" "examples on cpu" $? "$log-examples"
     windows_program >"$log-program" 2>&1
     program_row "$system" "tdm on cpu" $? "$log-program"
+    windows_readme >"$log-readme" 2>&1
+    program_row "$system" "README's lines for Windows" $? "$log-readme"
     export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd POCL_CACHE_DIR=$tools/pocl
     pocl="pocl $(dpkg-query -W -f '${Version}' pocl-opencl-icd | cut -d- -f1) by Wine's OpenCL.dll"
     windows_suite opencl:0 device >"$log-pocl" 2>&1
