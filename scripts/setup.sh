@@ -15,8 +15,8 @@ case "${1:-}" in
 run) ;;
 test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
                  clang-format clang-tidy doxygen abigail-tools groff-base mandoc libdlpack-dev zsh fish
-                 libopenmpi-dev openmpi-bin libscalapack-openmpi2.2
-                 libmpich-dev mpich libblas-test)
+                 libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev
+                 mpich libblas-test)
     [ "$1" = test ] || packages+=(iproute2 debhelper dpkg-dev lintian)
     [ "$(uname -m)" != x86_64 ] || packages+=("${windows[@]}") ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux
@@ -40,8 +40,8 @@ install() {
         --no-install-recommends "${missing[@]}"
 }
 # Debian has had no Oclgrind since its version 13; oneDNN is not there for each processor, DLPack not on each system.
-optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev
-          mpich libblas-test ${windows[*]} "
+optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev mpich"
+optional+=" libblas-test ${windows[*]} "
 no_package() { # NAME: the sentence
     # shellcheck source=/dev/null
     echo "$(. /etc/os-release && echo "$PRETTY_NAME") has no package $1"
