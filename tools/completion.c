@@ -11,7 +11,7 @@
 
 /* The candidate on its line, where the word that is being written is its beginning. */
 static void offer(const char *begun, const char *before, const char *word) {
-    char whole[512];
+    char whole[544]; /* of `before`, and a device's name */
     snprintf(whole, sizeof whole, "%s%s", before, word);
     if (strncmp(whole, begun, strlen(begun)) == 0) puts(whole);
 }
