@@ -5,7 +5,7 @@
 #   scripts/test.sh test asan tsan         what CI runs: also a share under ASan + UBSan and under TSan; some 60 minutes
 #   scripts/test.sh full                   before a release: every device's suite whole, each kernel for each
 #                                          architecture, all that is built under the sanitizers; some 3 hours
-#   scripts/test.sh coverage               as test, on SSE2; then which part of lib, cpu, opencl and cuda was executed
+#   scripts/test.sh coverage               most of test; then which part of lib, cpu, opencl and cuda was executed
 #   scripts/test.sh --systems [NAME ...]   other systems: see scripts/systems/run.sh
 set -euo pipefail
 if [ "${1:-}" != --systems ]; then
