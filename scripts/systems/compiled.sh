@@ -52,19 +52,22 @@ compile() { # TOOLS SUFFIX TARGETS OPTION...
 make_compiler() { # FOLDER TARGET
     local zig="\"$source/build/zig/bin/python3\" -m ziglang" tool
     mkdir -p "$1" || return 1
-    # shellcheck disable=SC2016  # for the script
-    printf '%s\n' '#!/bin/bash' 'words=("${@/#-march=x86-64-v/-march=x86_64_v}")' \
-        "exec $zig cc -target $2 "'"${words[@]/#-march=x86-64/-march=x86_64}"' >"$1/cc"
+    for tool in cc c++; do
+        # shellcheck disable=SC2016  # for the script
+        printf '%s\n' '#!/bin/bash' 'words=("${@/#-march=x86-64-v/-march=x86_64_v}")' \
+            "exec $zig $tool -target $2 "'"${words[@]/#-march=x86-64/-march=x86_64}"' >"$1/$tool"
+    done
     for tool in ar ranlib; do
         printf '%s\n' '#!/bin/bash' "exec $zig $tool "'"$@"' >"$1/$tool"
     done
-    chmod 755 "$1"/{cc,ar,ranlib}
+    chmod 755 "$1"/{cc,c++,ar,ranlib}
 }
 
 zig_row() { # WORDS TARGET SYSTEM PROCESSOR SUFFIX TARGETS
     local log=$logs/$subject-$4 tools=$work/compiled/$2 status
     make_compiler "$tools" "$2" && compile "$tools" "$5" "$6" -DCMAKE_SYSTEM_NAME="$3" -DCMAKE_SYSTEM_PROCESSOR="$4" \
-        -DCMAKE_C_COMPILER="$tools/cc" -DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" >"$log" 2>&1
+        -DCMAKE_C_COMPILER="$tools/cc" -DCMAKE_CXX_COMPILER="$tools/c++" -DCMAKE_AR="$tools/ar" \
+        -DCMAKE_RANLIB="$tools/ranlib" >"$log" 2>&1
     status=$?
     program_row "$1, $4, Zig $("$source/build/zig/bin/python3" -m ziglang version)" \
         'compiled and linked with -Werror; **nothing was run**' "$status" "$log"
@@ -72,11 +75,11 @@ zig_row() { # WORDS TARGET SYSTEM PROCESSOR SUFFIX TARGETS
 
 system_macos() {
     get_sources || return 1
-    zig_row "macOS 11" aarch64-macos.11.0 Darwin arm64 dylib "suite_plain platform"
-    zig_row "macOS 11" x86_64-macos.11.0 Darwin x86_64 dylib "suite_plain platform"
+    zig_row "macOS 11" aarch64-macos.11.0 Darwin arm64 dylib "suite_plain platform test_programs"
+    zig_row "macOS 11" x86_64-macos.11.0 Darwin x86_64 dylib "suite_plain platform test_programs"
 }
 
 system_freebsd() {
     get_sources || return 1
-    zig_row "FreeBSD 14" x86_64-freebsd.14.0 FreeBSD x86_64 so "suite_plain platform"
+    zig_row "FreeBSD 14" x86_64-freebsd.14.0 FreeBSD x86_64 so "suite_plain platform test_programs"
 }
