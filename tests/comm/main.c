@@ -17,13 +17,27 @@ static struct {
     const struct part *part;
     char **devices;
     int device_count, ranks;
-    pthread_barrier_t all;
     local_group *group; /* of the communicator that is being made */
     pthread_mutex_t lock;
+    pthread_cond_t met;
+    int waiting;
+    unsigned round; /* of meet() */
     long checks, failures;
-} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER, .met = PTHREAD_COND_INITIALIZER};
 
-void meet(void) { (void)pthread_barrier_wait(&shared.all); }
+/* macOS has no pthread_barrier_t. */
+void meet(void) {
+    pthread_mutex_lock(&shared.lock);
+    const unsigned round = shared.round;
+    if (++shared.waiting == shared.ranks) {
+        shared.waiting = 0;
+        shared.round++;
+        pthread_cond_broadcast(&shared.met);
+    }
+    while (round == shared.round)
+        pthread_cond_wait(&shared.met, &shared.lock);
+    pthread_mutex_unlock(&shared.lock);
+}
 
 void connect_threads(double seconds, tdm_comm **made) {
     meet();
@@ -60,7 +74,6 @@ int main(int argc, char **argv) {
     if (!shared.part || shared.ranks < 1 || shared.ranks > 8) return 2;
     shared.devices = argc > 3 ? argv + 3 : hosts;
     shared.device_count = argc > 3 ? argc - 3 : 1;
-    if (pthread_barrier_init(&shared.all, NULL, (unsigned)shared.ranks) != 0) return 2;
     for (int i = 0; i < shared.ranks; i++)
         if (pthread_create(&threads[i], NULL, run, (void *)(intptr_t)i) != 0) return 2;
     for (int i = 0; i < shared.ranks; i++)

@@ -40,7 +40,7 @@ static void remove_folder(void) {
 /* A new folder, for files and the cache; device 0, cpu. */
 static tdm_queue *begin(void) {
     static tdm_queue *queue;
-    tdm_device *device;
+    tdm_device *device = NULL;
     if (queue) return queue;
     snprintf(folder, sizeof folder, "%s/tandem-fuzz-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
