@@ -35,21 +35,25 @@ static int64_t extent(int64_t offset, int64_t rows, int64_t cols, int64_t ld, in
 /* CLBlast counts in int, also inside the padded copies that it makes of the three matrices. */
 static bool fits_int(const tdmi_gemm *gemm) {
     const int64_t pad = 256; /* at least its largest tile */
-    if (gemm->m > INT32_MAX - pad || gemm->n > INT32_MAX - pad || gemm->k > INT32_MAX - pad ||
-        gemm->batch > INT32_MAX || gemm->lda > INT32_MAX || gemm->ldb > INT32_MAX ||
-        gemm->ldc > INT32_MAX || gemm->a_stride > INT32_MAX || gemm->b_stride > INT32_MAX ||
-        gemm->c_stride > INT32_MAX)
-        return false;
     const int64_t a_rows = gemm->transpose_a ? gemm->k : gemm->m;
     const int64_t b_rows = gemm->transpose_b ? gemm->n : gemm->k;
     const int64_t a_cols = gemm->m + gemm->k - a_rows, b_cols = gemm->n + gemm->k - b_rows;
-    if (extent(gemm->a_offset, a_rows, a_cols, gemm->lda, gemm->batch, gemm->a_stride) >
-            INT32_MAX ||
-        extent(gemm->b_offset, b_rows, b_cols, gemm->ldb, gemm->batch, gemm->b_stride) >
-            INT32_MAX ||
-        extent(gemm->c_offset, gemm->m, gemm->n, gemm->ldc, gemm->batch, gemm->c_stride) >
-            INT32_MAX)
-        return false;
+    const int64_t counts[] = {
+        gemm->m + pad,
+        gemm->n + pad,
+        gemm->k + pad,
+        gemm->batch,
+        gemm->lda,
+        gemm->ldb,
+        gemm->ldc,
+        gemm->a_stride,
+        gemm->b_stride,
+        gemm->c_stride,
+        extent(gemm->a_offset, a_rows, a_cols, gemm->lda, gemm->batch, gemm->a_stride),
+        extent(gemm->b_offset, b_rows, b_cols, gemm->ldb, gemm->batch, gemm->b_stride),
+        extent(gemm->c_offset, gemm->m, gemm->n, gemm->ldc, gemm->batch, gemm->c_stride)};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] > INT32_MAX) return false;
     const int64_t m = (gemm->m + pad - 1) / pad * pad, n = (gemm->n + pad - 1) / pad * pad,
                   k = (gemm->k + pad - 1) / pad * pad;
     const double copies = ((double)m * (double)k + (double)k * (double)n + (double)m * (double)n) *
@@ -73,33 +77,26 @@ static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
     return has && fits_int(gemm) ? TDMI_BLAS_YES : TDMI_BLAS_NO;
 }
 
+/* Its own codes; the others are those of OpenCL. */
 static const char *code_name(CLBlastStatusCode code) {
-    switch (code) {
-#define CODE_CASE(name)                                                                            \
-    case name:                                                                                     \
-        return #name;
-        CODE_CASE(CLBlastNotImplemented)
-        CODE_CASE(CLBlastInvalidMatrixA)
-        CODE_CASE(CLBlastInvalidMatrixB)
-        CODE_CASE(CLBlastInvalidMatrixC)
-        CODE_CASE(CLBlastInvalidDimension)
-        CODE_CASE(CLBlastInvalidLeadDimA)
-        CODE_CASE(CLBlastInvalidLeadDimB)
-        CODE_CASE(CLBlastInvalidLeadDimC)
-        CODE_CASE(CLBlastInsufficientMemoryA)
-        CODE_CASE(CLBlastInsufficientMemoryB)
-        CODE_CASE(CLBlastInsufficientMemoryC)
-        CODE_CASE(CLBlastInsufficientMemoryTemp)
-        CODE_CASE(CLBlastInvalidBatchCount)
-        CODE_CASE(CLBlastInvalidLocalMemUsage)
-        CODE_CASE(CLBlastNoDoublePrecision)
-        CODE_CASE(CLBlastDatabaseError)
-        CODE_CASE(CLBlastUnknownError)
-        CODE_CASE(CLBlastUnexpectedError)
-#undef CODE_CASE
-    default:
-        return tdmi_cl_error_name((cl_int)code);
-    }
+#define CODE(name)                                                                                 \
+    { name, #name }
+    static const struct {
+        CLBlastStatusCode code;
+        const char *name;
+    } names[] = {CODE(CLBlastNotImplemented),      CODE(CLBlastInvalidMatrixA),
+                 CODE(CLBlastInvalidMatrixB),      CODE(CLBlastInvalidMatrixC),
+                 CODE(CLBlastInvalidDimension),    CODE(CLBlastInvalidLeadDimA),
+                 CODE(CLBlastInvalidLeadDimB),     CODE(CLBlastInvalidLeadDimC),
+                 CODE(CLBlastInsufficientMemoryA), CODE(CLBlastInsufficientMemoryB),
+                 CODE(CLBlastInsufficientMemoryC), CODE(CLBlastInsufficientMemoryTemp),
+                 CODE(CLBlastInvalidBatchCount),   CODE(CLBlastInvalidLocalMemUsage),
+                 CODE(CLBlastNoDoublePrecision),   CODE(CLBlastDatabaseError),
+                 CODE(CLBlastUnknownError),        CODE(CLBlastUnexpectedError)};
+#undef CODE
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].code == code) return names[i].name;
+    return tdmi_cl_error_name((cl_int)code);
 }
 
 #define RUN(PREFIX, type)                                                                          \

@@ -62,17 +62,15 @@
     X(NV_ILLEGAL_ACCESS)
 
 const char *tdmi_cl_error_name(cl_int code) {
-    switch (code) {
-    case CL_SUCCESS:
-        return "CL_SUCCESS";
-#define ERROR_CASE(name)                                                                           \
-    case name:                                                                                     \
-        return #name;
-        ERROR_LIST(ERROR_CASE)
-#undef ERROR_CASE
-    default:
-        return "an unknown error";
-    }
+#define ENTRY(name) {name, #name},
+    static const struct {
+        cl_int code;
+        const char *name;
+    } names[] = {ENTRY(CL_SUCCESS) ERROR_LIST(ENTRY)};
+#undef ENTRY
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].code == code) return names[i].name;
+    return "an unknown error";
 }
 
 tdm_status tdmi_cl_status(cl_int code) {

@@ -62,6 +62,7 @@ static const failing_excuse unseen[] = {
     {"cudaEventCreateWithFlags", "an owner of memory is called after a wait, without it", true},
     {"cudaEventRecord", "likewise", true},
     {"cudaEventQuery", "likewise", true},
+    {"cudaEventElapsedTime", "the trace lacks an operation", true},
     {"cudaEventDestroy", "no caller to report it to", false},
     {"cuModuleUnload", "no caller to report it to", false},
     {"cudaStreamCreateWithFlags", "of one that was to capture a graph, which stays a list", true},
