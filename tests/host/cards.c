@@ -107,6 +107,8 @@ Test(cards, addresses) {
          "cuda:0"},
         {"auto", "devices=1 pci0=" Q, "devices=1 pci0=0:AF:0.0 pci_by0=nv", both, "cuda:0"},
         {"auto", "devices=1 pci0=" Q, "devices=1 pci0=" Q " pci_by0=nv_old", both, "cuda:0"},
+        {"auto", "devices=1 pci0=0000:af:1f.0", "devices=1 pci0=0:af:1f.0 pci_by0=amd", both,
+         "cuda:0"},
         {"auto", "devices=1 pci0=0001:af:1c.0", "devices=1 pci0=0001:af:1c.0 pci_by0=nv", both,
          "cuda:0"},
         {"auto", "devices=1 pci0=0001:af:00.0", "devices=1 pci0=" Q " pci_by0=nv_old", "", two},
@@ -121,12 +123,12 @@ Test(cards, addresses) {
         {"auto", "devices=1 uuid0=none pci0=none", "devices=1 pci0=0000:00:00.0", "", two},
         {"auto", "devices=1 pci0=0001:00:00.0", "devices=1 pci0=0001:00:00.0", both, "cuda:0"}};
     CHECK_ALL(machines);
-    tell(&machines[3], "cards", NULL,
+    tell(&machines[4], "cards", NULL,
          "\ncuda:0 |pci=0001:af:1c.0;|\nopencl:0 name=simulated device uuid= pci=0001:af:1c.0;");
-    tell(&machines[3], "find", "opencl:pci=0001:AF:1C.0", "TDM_OK\nopencl:0\n");
-    tell(&machines[11], "cards", NULL,
+    tell(&machines[4], "find", "opencl:pci=0001:AF:1C.0", "TDM_OK\nopencl:0\n");
+    tell(&machines[12], "cards", NULL,
          "\nopencl:0 name=simulated device uuid= pci=;| uuid= pci=;\nopencl:0 ");
-    tell(&machines[11], "find", "cuda:pci=0000:00:00.0", "TDM_ERROR_NOT_FOUND");
+    tell(&machines[12], "find", "cuda:pci=0000:00:00.0", "TDM_ERROR_NOT_FOUND");
 }
 
 /* Cards are not told apart, or taken for one another, by name; nor does a device that neither has a

@@ -102,6 +102,18 @@ Test(devices, query_watched) {
 }
 
 /* Quotes, commas and line ends, as RFC 4180 has them. */
+#ifdef TEST_OPENCL_SIM
+/* AMD's drivers report where a card is and how much of its memory is free in queries that others lack. */
+Test(devices, of_amd) {
+    shell("TANDEM_LIBRARY_PATH=" TEST_OPENCL_SIM " TANDEM_BACKEND=opencl "
+          "TDM_OPENCL_SIM='devices=2 pci0=0:0a:00.1 pci_by0=amd pci1=0:0b:00.0' "
+          "$T devices --query pci,memory_free --format csv",
+          0);
+    CHECK(strcmp(r.output, "pci,memory_free\n0000:0a:00.1,6442450944\n0000:0b:00.0,\n") == 0, "%s",
+          r.output);
+}
+#endif
+
 Test(devices, csv_quoting) {
     static const char *const texts[][2] = {{"plain text", "plain text"},
                                            {"", ""},

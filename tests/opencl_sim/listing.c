@@ -9,8 +9,8 @@
  *   typeN=         gpu (unless told), cpu or accelerator
  *   uuidN=         32 hexadecimal digits; "none" (unless told): the driver lacks cl_khr_device_uuid
  *   pciN=          domain:bus:device.function in hexadecimal, or "none" (unless told)
- *   pci_byN=       how the driver reports the address: khr (unless told), nv, or nv_old, which leaves
- *                  out the domain
+ *   pci_byN=       how the driver reports the address: khr (unless told), nv, nv_old, which leaves
+ *                  out the domain, or amd, which has none; that driver reports free memory, too
  *
  * A word that is none of these ends the process with status 86. Every other function of the library
  * is in refusals.c. Written against the OpenCL specification and that of its extensions. */
@@ -25,8 +25,9 @@
 
 enum { MAX_DEVICES = 8, BAD_DESCRIPTION = 86 };
 enum { PCI_BUS_ID_NV = 0x4008, PCI_SLOT_ID_NV = 0x4009, PCI_DOMAIN_ID_NV = 0x400A };
+enum { WAVEFRONT_WIDTH_AMD = 0x4043 };
 
-typedef enum pci_query { BY_KHR, BY_NV, BY_OLD_NV } pci_query;
+typedef enum pci_query { BY_KHR, BY_NV, BY_OLD_NV, BY_AMD } pci_query;
 
 struct _cl_platform_id {
     char name[64];
@@ -83,7 +84,7 @@ static void read_word(const char *word) {
     static const char *const types[] = {"gpu", "cpu", "accelerator"};
     static const cl_device_type type_bits[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_CPU,
                                                CL_DEVICE_TYPE_ACCELERATOR};
-    static const char *const queries[] = {"khr", "nv", "nv_old"};
+    static const char *const queries[] = {"khr", "nv", "nv_old", "amd"};
     char key[16], value[128], rest;
     unsigned n = 0;
     if (sscanf(word, "devices=%u%c", &device_count, &rest) == 1 && device_count <= MAX_DEVICES)
@@ -106,7 +107,7 @@ static void read_word(const char *word) {
                                  &pci->pci_device, &pci->pci_function, &rest) == 4;
         if (!none && !device->has_pci) refuse(word);
     } else if (strcmp(key, "pci_by") == 0) {
-        device->pci_by = (pci_query)choose(word, value, queries, 3);
+        device->pci_by = (pci_query)choose(word, value, queries, 4);
     } else {
         refuse(word);
     }
@@ -190,10 +191,13 @@ cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint room
 }
 
 static cl_int get_extensions(cl_device_id device, size_t size, void *out, size_t *got) {
+    static const char *const by[] = {"", " cl_nv_device_attribute_query",
+                                     " cl_nv_device_attribute_query",
+                                     " cl_amd_device_attribute_query"};
     char text[128];
     snprintf(text, sizeof text, "cl_khr_fp64%s%s%s", device->has_uuid ? " cl_khr_device_uuid" : "",
              device->has_pci && device->pci_by == BY_KHR ? " cl_khr_pci_bus_info" : "",
-             device->pci_by != BY_KHR ? " cl_nv_device_attribute_query" : "");
+             by[device->pci_by]);
     return answer_text(CL_DEVICE_EXTENSIONS, text, size, out, got);
 }
 
@@ -203,16 +207,28 @@ static cl_int get_card(cl_device_id device, cl_device_info what, size_t size, vo
     const cl_device_pci_bus_info_khr *pci = &device->pci;
     /* NVIDIA's slot is device and function in one. */
     cl_uint slot = pci->pci_device << 3 | pci->pci_function;
-    bool by_nv = device->has_pci && device->pci_by != BY_KHR;
+    bool by_nv = device->has_pci && (device->pci_by == BY_NV || device->pci_by == BY_OLD_NV);
     if (what == CL_DEVICE_UUID_KHR && device->has_uuid)
         return answer(device->uuid, sizeof device->uuid, size, out, got);
-    if (what == CL_DEVICE_PCI_BUS_INFO_KHR && device->has_pci && !by_nv)
+    if (what == CL_DEVICE_PCI_BUS_INFO_KHR && device->has_pci && device->pci_by == BY_KHR)
         return answer(pci, sizeof *pci, size, out, got);
     if (what == PCI_BUS_ID_NV && by_nv)
         return answer(&pci->pci_bus, sizeof pci->pci_bus, size, out, got);
     if (what == PCI_SLOT_ID_NV && by_nv) return answer(&slot, sizeof slot, size, out, got);
     if (what == PCI_DOMAIN_ID_NV && by_nv && device->pci_by == BY_NV)
         return answer(&pci->pci_domain, sizeof pci->pci_domain, size, out, got);
+    if (device->pci_by != BY_AMD) return CL_INVALID_VALUE;
+    const cl_device_topology_amd place = {.pcie = {.type = CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD,
+                                                   .bus = (cl_char)pci->pci_bus,
+                                                   .device = (cl_char)pci->pci_device,
+                                                   .function = (cl_char)pci->pci_function}};
+    const size_t kibibytes = (size_t)6 << 20;
+    const cl_uint lanes = 64;
+    if (what == CL_DEVICE_TOPOLOGY_AMD && device->has_pci)
+        return answer(&place, sizeof place, size, out, got);
+    if (what == CL_DEVICE_GLOBAL_FREE_MEMORY_AMD)
+        return answer(&kibibytes, sizeof kibibytes, size, out, got);
+    if (what == WAVEFRONT_WIDTH_AMD) return answer(&lanes, sizeof lanes, size, out, got);
     return CL_INVALID_VALUE;
 }
 
