@@ -17,12 +17,16 @@
 
 static tdmi_mutex lock = TDMI_MUTEX_INIT;
 
-/* Adds a reason to the list of reasons, "; " between them, as far as there is room. */
-static void add_reason(tdmi_library *library, const char *reason, const char *detail) {
-    size_t length = strlen(library->found), room = sizeof library->found - length;
-    int written =
-        snprintf(library->found + length, room, "%s%s%s", length > 0 ? "; " : "", reason, detail);
-    if (written < 0 || (size_t)written >= room) memcpy(library->found + length, "", 1);
+/* Adds a reason to the list of reasons, "; " between them, as far as there is room: first why a file that is there is
+ * not used, as many may be missing. */
+static void add_reason(tdmi_library *library, bool is_there, const char *reason) {
+    char others[sizeof library->found];
+    snprintf(others, sizeof others, "%s", library->found);
+    const int written =
+        snprintf(library->found, sizeof library->found, "%s%s%s", is_there ? reason : others,
+                 others[0] ? "; " : "", is_there ? others : reason);
+    if (written < (int)sizeof library->found) return;
+    snprintf(library->found, sizeof library->found, "%s", is_there ? reason : others);
 }
 
 static void *try_open(tdmi_library *library, const char *path) {
@@ -35,8 +39,9 @@ static void *try_open(tdmi_library *library, const char *path) {
         library->tried = false;
         library->status = TDM_ERROR_IO;
     }
-    if (!(failure & TDMI_LOAD_ABSENT)) library->broken = true;
-    add_reason(library, why, "");
+    const bool is_there = !(failure & TDMI_LOAD_ABSENT);
+    if (is_there) library->broken = true;
+    add_reason(library, is_there, why);
     return NULL;
 }
 
@@ -49,7 +54,10 @@ static void *try_directories(tdmi_library *library, const char *list) {
             char path[1024];
             int written = snprintf(path, sizeof path, "%.*s/%s", (int)length, list, *name);
             bool fits = written > 0 && (size_t)written < sizeof path;
-            if (!fits) add_reason(library, *name, " in a directory whose name is too long");
+            if (!fits) {
+                snprintf(path, sizeof path, "%s in a directory whose name is too long", *name);
+                add_reason(library, false, path);
+            }
             void *handle = fits ? try_open(library, path) : NULL;
             if (handle) return handle;
         }
@@ -76,7 +84,7 @@ static void add_missing(tdmi_library *library, void *handle, const char *symbol)
     char path[384], reason[512];
     if (!tdmi_library_path(handle, path, sizeof path)) snprintf(path, sizeof path, "it");
     snprintf(reason, sizeof reason, "%.380s has no function %.100s", path, symbol);
-    add_reason(library, reason, "");
+    add_reason(library, true, reason);
     library->broken = true;
 }
 
