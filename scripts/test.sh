@@ -48,10 +48,8 @@ for preset in "${presets[@]}"; do
         scripts/coverage.sh "build/$preset" cuda 95
     fi
     if [ "$preset" = coverage ]; then
-        for folder in lib cpu opencl cuda; do
-            echo "== coverage of $folder"
-            scripts/coverage.sh build/coverage "$folder" 0
-        done
+        echo "== coverage"
+        scripts/coverage.sh build/coverage "lib cpu opencl cuda" 95 85
     fi
     if [ "$preset" = full ]; then
         scripts/conditions.sh "build/$preset" german-nobody-in-a-pid-namespace # the others: --systems
