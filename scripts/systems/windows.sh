@@ -35,9 +35,9 @@ windows_platform() {
 }
 
 # The smaller cases, on a device. OpenCL's drivers are those of this system, by Wine's OpenCL.dll.
-windows_suite() { # DEVICE TAGS OPTION...
-    under_wine env TANDEM_BACKEND="${1%:*}" TANDEM_CPU_DEVICES=2 TANDEM_CPU_COMPILER=none TDM_TEST_DEVICE="$1" \
-        TDM_TEST_SMALL=1 TDM_TEST_TAGS="$2" timeout 3600 wine "$tools/build/tests/suite_plain.exe" "${@:3}"
+windows_suite() { # DEVICE BACKENDS TAGS OPTION...
+    under_wine env TANDEM_BACKEND="$2" TANDEM_CPU_DEVICES=2 TANDEM_CPU_COMPILER=none TDM_TEST_DEVICE="$1" \
+        TDM_TEST_SMALL=1 TDM_TEST_TAGS="$3" timeout 3600 wine "$tools/build/tests/suite_plain.exe" "${@:4}"
 }
 
 # Each example prints what it prints elsewhere.
@@ -167,7 +167,7 @@ system_windows() {
     remove_folder "$tools/wine" && start_wine || return 1
     windows_platform >"$log-platform" 2>&1
     program_row "$system" "the platform layer, and its part for programs" $? "$log-platform"
-    windows_suite cpu '!compiler' >"$log-suite" 2>&1
+    windows_suite cpu cpu '!compiler' >"$log-suite" 2>&1
     suite_row "$system" "suite on cpu, small cases, without a C compiler" $? "$log-suite"
     use_zip >"$log-zip" 2>&1
     program_row "$system" "a zip, and a program that finds it by CMake" $? "$log-zip"
@@ -177,12 +177,12 @@ system_windows() {
     program_row "$system" "tdm on cpu" $? "$log-program"
     windows_readme >"$log-readme" 2>&1
     program_row "$system" "README's lines for Windows" $? "$log-readme"
-    export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd POCL_CACHE_DIR=$tools/pocl
+    export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd POCL_CACHE_DIR=$tools/pocl POCL_DEVICES="pthread pthread"
     pocl="pocl $(dpkg-query -W -f '${Version}' pocl-opencl-icd | cut -d- -f1) by Wine's OpenCL.dll"
-    windows_suite opencl:0 device >"$log-pocl" 2>&1
+    windows_suite opencl:0 opencl,cpu device >"$log-pocl" 2>&1
     suite_row "$system, $pocl" "suite on OpenCL, small cases that depend on the device" $? "$log-pocl"
     windows_examples opencl:0 opencl,cpu "${examples[@]}" >"$log-pocl-examples" 2>&1
     program_row "$system, $pocl" "examples on OpenCL" $? "$log-pocl-examples"
-    unset OCL_ICD_VENDORS POCL_CACHE_DIR
+    unset OCL_ICD_VENDORS POCL_CACHE_DIR POCL_DEVICES
     under_wine wineserver -k
 }

@@ -21,7 +21,7 @@ differing_exports "$tools/build/lib/libtandem.dll" "$sources"/lib/include/tandem
 trap 'under_wine wineserver -k' EXIT
 start_wine
 windows_platform
-windows_suite cpu 'kinds !compiler'
+windows_suite cpu cpu 'kinds !compiler'
 # As README compiles a program.
 mkdir -p "$tools/build/examples"
 clang --target=x86_64-w64-mingw32 -fuse-ld=lld -L"$(echo /usr/lib/gcc/x86_64-w64-mingw32/*-win32)" -D_UCRT \
