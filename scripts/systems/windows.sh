@@ -177,12 +177,13 @@ system_windows() {
     program_row "$system" "tdm on cpu" $? "$log-program"
     windows_readme >"$log-readme" 2>&1
     program_row "$system" "README's lines for Windows" $? "$log-readme"
-    export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd POCL_CACHE_DIR=$tools/pocl POCL_DEVICES="pthread pthread"
+    export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd POCL_CACHE_DIR=$tools/pocl POCL_DEVICES="pthread pthread" \
+        POCL_WORK_GROUP_SPECIALIZATION=0 POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable # as in tests/CMakeLists.txt
     pocl="pocl $(dpkg-query -W -f '${Version}' pocl-opencl-icd | cut -d- -f1) by Wine's OpenCL.dll"
     windows_suite opencl:0 opencl,cpu device >"$log-pocl" 2>&1
     suite_row "$system, $pocl" "suite on OpenCL, small cases that depend on the device" $? "$log-pocl"
     windows_examples opencl:0 opencl,cpu "${examples[@]}" >"$log-pocl-examples" 2>&1
     program_row "$system, $pocl" "examples on OpenCL" $? "$log-pocl-examples"
-    unset OCL_ICD_VENDORS POCL_CACHE_DIR POCL_DEVICES
+    unset OCL_ICD_VENDORS POCL_CACHE_DIR POCL_DEVICES POCL_WORK_GROUP_SPECIALIZATION POCL_EXTRA_BUILD_FLAGS
     under_wine wineserver -k
 }
