@@ -19,7 +19,7 @@ static run_result r;
 #define FOLDER TEST_SCRATCH "/cuda"
 #define MISSING                                                                                    \
     FOLDER                                                                                         \
-        "/missing/that-has-a-name-of-the-length-that-those-of-toolkits-have-in-the-homes-of-users"
+    "/missing/a-name-of-the-length-that-folders-of-toolkits-have"
 
 /* A probe on such a machine; `libraries` come before the stand-ins, `extra` is one more change. */
 static void probe_with(const char *machine, const char *libraries, const char *extra,
@@ -168,7 +168,8 @@ Test(cuda, files) {
     says("TDM_ERROR_UNAVAILABLE|" FOLDER "/foreign/libcudart.so.13 has no function cuda|"
          "install the run-time libraries of CUDA 11.8, 12 or 13|TANDEM_LIBRARY_PATH");
     /* which is reported however many others are missing */
-    probe_with("devices=2", MISSING "/1:" MISSING "/2:" FOLDER "/foreign", NULL, "find", "cuda:0");
+    probe_with("devices=2", MISSING "/1:" MISSING "/2:" MISSING "/3:" FOLDER "/foreign", NULL,
+               "find", "cuda:0");
     says("TDM_ERROR_UNAVAILABLE|" FOLDER "/foreign/libcudart.so.13 has no function cuda|; ");
     probe_with("runtime=11040", "", NULL, "find", "cuda:0");
     says("TDM_ERROR_UNAVAILABLE|" TEST_CUDA_SIM "/libcudart.so.13 is of CUDA 11.4|"

@@ -174,7 +174,8 @@ static void multiply(tdm_grid *grid, tdm_dtype dtype, int64_t m, int64_t k, int6
     tdm_tensor stores[3], bias = bias_of(dtype, c0[1], c1[1]);
     tdm_tensor a = block(X, dtype, a0[0], a1[0], a0[1], a1[1], turned & 1, &stores[0]);
     tdm_tensor b = block(W, dtype, b0[0], b1[0], b0[1], b1[1], turned & 2, &stores[1]);
-    tdm_tensor c = block(beta != 0 ? OLD : -1, dtype, c0[0], c1[0], c0[1], c1[1], false, &stores[2]);
+    tdm_tensor c =
+        block(beta != 0 ? OLD : -1, dtype, c0[0], c1[0], c0[1], c1[1], false, &stores[2]);
     const wanted w = {"grid_matmul", c0[0], c0[1], k, 0.5, beta, false, true, TDM_ACTIVATION_RELU};
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.alpha = w.alpha;
