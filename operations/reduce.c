@@ -36,11 +36,22 @@ static double variance(tdm_dtype dtype, int64_t n, const double *x, int64_t stri
     return y;
 }
 
+/* The largest product of adjacent elements that end with this one, or 1. */
+static double extended(double largest, double v) { return fmax(1.0, largest * fabs(v)); }
+
+/* How far a product of n elements may be off, in any order: one of some of them that is subnormal is half of the smallest
+ * such number off, times the others, which lie before and after, and none of which multiply to more than `largest`. */
+static double product_error(tdm_dtype dtype, int64_t n, double product, double largest) {
+    const double least = dtype == TDM_F64 ? 0x1p-1074 : 0x1p-149;
+    return (double)n * compute_eps(dtype) * fabs(product) +
+           0.5 * (double)n * largest * largest * least;
+}
+
 double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
                   int64_t stride, double correction, double *bound) {
     const double eps = compute_eps(dtype), infinity = (double)INFINITY;
     long double sum = 0.0L, sizes = 0.0L, squares = 0.0L, product = 1.0L;
-    double most = -infinity, least = infinity, magnitude = 0.0;
+    double most = -infinity, least = infinity, magnitude = 0.0, adjacent = 1.0, largest = 1.0;
     bool any = false, all = true;
     int64_t nonzero = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -49,6 +60,8 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
         sizes += fabsl((long double)v);
         squares += (long double)v * (long double)v;
         product *= (long double)v;
+        adjacent = extended(adjacent, v);
+        largest = larger(largest, adjacent);
         most = larger(most, v);
         least = -larger(-least, -v);
         magnitude = larger(magnitude, fabs(v));
@@ -68,7 +81,7 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
         break;
     case REF_PRODUCT:
         y = (double)product;
-        error = (double)n * eps * fabs(y);
+        error = product_error(dtype, n, y, largest);
         break;
     case REF_VARIANCE:
         y = variance(dtype, n, x, stride, correction, &error);
@@ -107,13 +120,15 @@ int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride) {
 void ref_scan(bool products, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
               int64_t stride, double *y, double *bound) {
     long double sum = 0.0L, sizes = 0.0L, product = 1.0L;
+    double adjacent = 1.0, largest = 1.0;
     for (int64_t i = 0; i < n; i++) {
         sum += (long double)x[i * stride];
         sizes += fabsl((long double)x[i * stride]);
         product *= (long double)x[i * stride];
-        const double size =
-            products ? (double)(i + 1) * (double)fabsl(product) : sum_factor(i + 1) * (double)sizes;
-        const double error = compute_eps(dtype) * size;
+        adjacent = extended(adjacent, x[i * stride]);
+        largest = larger(largest, adjacent);
+        const double error = products ? product_error(dtype, i + 1, (double)product, largest)
+                                      : compute_eps(dtype) * sum_factor(i + 1) * (double)sizes;
         y[i * stride] = (double)(products ? product : sum);
         bound[i * stride] = dtype_is_float(dtype) ? stored(out, y[i * stride], error) : 0.0;
     }

@@ -41,7 +41,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_mean(tdm_queue *queue, const tdm_tensor *x, 
                                          size_t count, tdm_tensor *y);
 
 /** y = Πx; of nothing 1. In no particular order, so what overflows in one may not in another. x
- * and y as tdm_sum has them. Error: n·e|y|. */
+ * and y as tdm_sum has them. Error: n·e|y|, and where the product of some elements is subnormal n/2 of the smallest
+ * such number, times the products of others as far as these exceed 1. */
 TDM_API TDM_MUST_USE tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                          size_t count, tdm_tensor *y);
 
@@ -86,7 +87,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, c
 TDM_API TDM_MUST_USE tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim,
                                            tdm_tensor *y);
 
-/** The same of products, in no particular order either. Error: i·e|y| for element i, counted from 1. */
+/** The same of products, in no particular order either. Error: as tdm_prod of i elements for element i, counted from 1. */
 TDM_API TDM_MUST_USE tdm_status tdm_cumprod(tdm_queue *queue, const tdm_tensor *x, int dim,
                                             tdm_tensor *y);
 
