@@ -87,7 +87,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, c
 TDM_API TDM_MUST_USE tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim,
                                            tdm_tensor *y);
 
-/** The same of products, in no particular order either. Error: as tdm_prod of i elements for element i, counted from 1. */
+/** The same of products, in no particular order either. Error: for element i, counted from 1, that of tdm_prod of i
+ * elements. */
 TDM_API TDM_MUST_USE tdm_status tdm_cumprod(tdm_queue *queue, const tdm_tensor *x, int dim,
                                             tdm_tensor *y);
 
