@@ -39,8 +39,9 @@ static double variance(tdm_dtype dtype, int64_t n, const double *x, int64_t stri
 /* The largest product of adjacent elements that end with this one, or 1. */
 static double extended(double largest, double v) { return fmax(1.0, largest * fabs(v)); }
 
-/* How far a product of n elements may be off, in any order: one of some of them that is subnormal is half of the
- * smallest such number off, times those before and after, neither of which multiply to more than `largest`. */
+/* The error of a product of n elements in any order. A partial product that is subnormal is rounded by up to half of
+ * the smallest subnormal number, and that error is multiplied by the elements before and after it; those on either
+ * side have a product of at most `largest`. */
 static double product_error(tdm_dtype dtype, int64_t n, double product, double largest) {
     const double least = dtype == TDM_F64 ? 0x1p-1074 : 0x1p-149;
     return (double)n * compute_eps(dtype) * fabs(product) +

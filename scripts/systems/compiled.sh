@@ -67,7 +67,8 @@ zig_row() { # WORDS TARGET SYSTEM PROCESSOR SUFFIX TARGETS
     local log=$logs/$subject-$4 tools=$work/compiled/$2 status
     make_compiler "$tools" "$2" && compile "$tools" "$5" "$6" -DCMAKE_SYSTEM_NAME="$3" -DCMAKE_SYSTEM_PROCESSOR="$4" \
         -DCMAKE_C_COMPILER="$tools/cc" -DCMAKE_CXX_COMPILER="$tools/c++" -DCMAKE_AR="$tools/ar" \
-        -DCMAKE_RANLIB="$tools/ranlib" -DCMAKE_INSTALL_NAME_TOOL="$(clang -print-prog-name=llvm-install-name-tool)" >"$log" 2>&1
+        -DCMAKE_RANLIB="$tools/ranlib" \
+        -DCMAKE_INSTALL_NAME_TOOL="$(clang -print-prog-name=llvm-install-name-tool)" >"$log" 2>&1
     status=$?
     program_row "$1, $4, Zig $("$source/build/zig/bin/python3" -m ziglang version)" \
         'compiled and linked with -Werror; **nothing was run**' "$status" "$log"

@@ -101,7 +101,6 @@ Test(devices, query_watched) {
     CHECK(contains_words(r.output, "cuda:99|cpu:1"), "%s", r.output);
 }
 
-/* Quotes, commas and line ends, as RFC 4180 has them. */
 #ifdef TEST_OPENCL_SIM
 /* AMD's drivers report where a card is and how much of its memory is free in queries that others lack. */
 Test(devices, of_amd) {
@@ -114,6 +113,7 @@ Test(devices, of_amd) {
 }
 #endif
 
+/* Quotes, commas and line ends, as RFC 4180 has them. */
 Test(devices, csv_quoting) {
     static const char *const texts[][2] = {{"plain text", "plain text"},
                                            {"", ""},

@@ -41,8 +41,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_mean(tdm_queue *queue, const tdm_tensor *x, 
                                          size_t count, tdm_tensor *y);
 
 /** y = Πx; of nothing 1. In no particular order, so what overflows in one may not in another. x
- * and y as tdm_sum has them. Error: n·e|y|, and where the product of some elements is subnormal n/2 of the smallest
- * such number, times the products of others as far as these exceed 1. */
+ * and y as tdm_sum has them. Error: n·e|y|. Where a product of some of the elements is subnormal, add n/2 of the
+ * smallest subnormal number, multiplied by the product of the other elements if that is above 1. */
 TDM_API TDM_MUST_USE tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                          size_t count, tdm_tensor *y);
 
