@@ -43,15 +43,15 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(atanh, -0.99, 0.99, atanhl(a))                                                               \
     X(tanh, -10, 10, tanhl(a))                                                                     \
     X(erf, -4, 4, erfl(a))                                                                         \
-    X(erfc, -3, 3, erfcl(a))                                                                       \
+    X(erfc, -3, 9, erfcl(a))                                                                       \
     X(floor, -1000, 1000, floorl(a))                                                               \
     X(ceil, -1000, 1000, ceill(a))                                                                 \
     X(round, -1000, 1000, rintl(a))                                                                \
     X(trunc, -1000, 1000, truncl(a))                                                               \
-    X(gelu, 0, 8, a / 2 * erfcl(-a * M_SQRT1_2))                                                   \
-    X(gelu_tanh, 0, 8, a / 2 * (1 + tanhl(ROOT_2_OVER_PI * (a + 0.044715L * a * a * a))))          \
-    X(silu, -5, 20, a / (1 + expl(-a)))                                                            \
-    X(sigmoid, -5, 20, 1 / (1 + expl(-a)))                                                         \
+    X(gelu, -8, 8, a / 2 * erfcl(-a * ROOT_HALF))                                                  \
+    X(gelu_tanh, -8, 8, a / (1 + expl(-2 * ROOT_2_OVER_PI * (a + 0.044715L * a * a * a))))         \
+    X(silu, -80, 20, a / (1 + expl(-a)))                                                           \
+    X(sigmoid, -80, 20, 1 / (1 + expl(-a)))                                                        \
     X(isnan, -1, 1, a != a)                                                                        \
     X(isinf, -1, 1, isinf(a) != 0)                                                                 \
     X(isfinite, -1, 1, isfinite(a) != 0)                                                           \
@@ -64,7 +64,7 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(pow, 0.1, 5, powl(a, b))                                                                     \
     X(atan2, -5, 5, atan2l(a, b))                                                                  \
     X(hypot, -5, 5, hypotl(a, b))                                                                  \
-    X(logaddexp, 0, 5, logl(expl(a) + expl(b)))                                                    \
+    X(logaddexp, -5, 5, logl(expl(a) + expl(b)))                                                   \
     X(copysign, -5, 5, copysignl(a, b))                                                            \
     X(minimum, -5, 5, a < b ? a : b)                                                               \
     X(maximum, -5, 5, a > b ? a : b)
@@ -78,6 +78,7 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(greater_equal, -3, 3, a >= b)
 
 #define ROOT_2_OVER_PI 0.797884560802865355879892L
+#define ROOT_HALF 0.707106781186547524400844L
 
 #define VALUE_OF_ONE(name, low, high, value)                                                       \
     static long double of_##name(long double a, long double b) {                                   \
@@ -114,15 +115,18 @@ static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t)
 
 static void refer(const op_part *p) {
     const int f = p->c->op->variant;
-    const double eps = compute_eps(p->c->dtype), factor = function_error(functions[f].name);
-    /* near its zeros a function's error is that of its argument's reduction */
-    const double least = f == NUMBER_sin || f == NUMBER_cos ? eps : 0.0;
+    const tdm_dtype dtype = p->c->dtype;
+    const double eps = compute_eps(dtype);
     for (int64_t i = 0; i < p->rows * p->cols; i++) {
-        const long double b = p->x[B] ? (long double)p->x[B][i] : 0;
-        const double y = (double)functions[f].value((long double)p->x[A][i], b);
+        const double a = p->x[A][i], b = p->x[B] ? p->x[B][i] : 0.0;
+        const double y = (double)functions[f].value((long double)a, (long double)b);
+        double error = function_error(functions[f].name, dtype, y);
+        if (f == NUMBER_logaddexp) error = 4.0 * eps * (fabs(y) + fmax(fabs(a), fabs(b)));
+        if (f == NUMBER_gelu || f == NUMBER_gelu_tanh)
+            error = fmin(error, 4.0 * eps * (fabs(a) + fabs(y)));
         p->y[Y][i] = y;
-        p->bound[Y][i] = fabs(y) * factor * eps + least;
-        if (tdm_dtype_size(p->c->dtype) == 2) p->bound[Y][i] += half_ulp(p->c->dtype, y) * 1.001;
+        p->bound[Y][i] = error;
+        if (tdm_dtype_size(dtype) == 2 && error > 0) p->bound[Y][i] += half_ulp(dtype, y) * 1.001;
     }
 }
 

@@ -3,7 +3,6 @@
 #ifndef REFERENCE_BOUNDS_H
 #define REFERENCE_BOUNDS_H
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -23,22 +22,22 @@ static inline double stored(tdm_dtype dtype, double y, double error) {
            (dtype == TDM_F64 ? 0x1p-1073 : half_ulp(dtype, 0.0) * 2.0);
 }
 
-/* The error of the function that a text begins with (sqrt, or sqrt(A)) on any device, in eps of the result; 0 where it
- * is exact. */
-static inline double function_error(const char *text) {
+/* How far a function may be from its value y on any device, without the rounding to a 16-bit dtype: in eps of the
+ * result, of f64 with the rounding of y itself, and of f32 in units in the last place where that is less. 0 where it is
+ * exact. */
+static inline double function_error(const char *name, tdm_dtype dtype, double y) {
     static const struct {
         const char *name;
-        double error;
+        double ulps, any, number;
     } errors[] = {
-#define ERROR(NAME, name, cpu, other, any, number) {#name, any},
+#define ERROR(NAME, name, cpu, other, any, number) {#name, other, any, number},
         TDM_FUNCTION_ERRORS(ERROR)
 #undef ERROR
     };
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-        const size_t length = strlen(errors[i].name);
-        if (strncmp(text, errors[i].name, length) == 0 && !isalnum((unsigned char)text[length]) &&
-            text[length] != '_')
-            return errors[i].error;
+        if (strcmp(name, errors[i].name) != 0 || errors[i].ulps == 0.0) continue;
+        const double error = compute_eps(dtype) * (errors[i].any * fabs(y) + errors[i].number);
+        return dtype == TDM_F64 ? error : fmin(error, errors[i].ulps * 2.0 * half_ulp(TDM_F32, y));
     }
     return 0.0;
 }

@@ -8,11 +8,23 @@
  * is broadcast to y's shape as in NumPy, with strides of any kind. In place: y may be exactly the same view as what
  * is read. An empty y is a no-op that succeeds. All of this holds of tdm_add, tdm_sub and tdm_mul of ops.h, too.
  *
- * Errors in f32, in units in the last place of the result, on every device: exp at most 1, exp2 0.8, log 0.85, log2
- * 0.9, log10 0.85, sin and cos of any number 1, tanh 6.2, sigmoid 1 with FMA and 1.7 without, silu 1.5 and 2.1; gelu as
- * in ops.h; where divisions and roots are rounded once tan 2, asinh 0.9, acosh 1.2 and atanh 1.1. floor_divide is exact
- * below 2^24, and within 2 beyond. What is the device's library's is in docs/accuracy.md with the largest errors that
- * were found. f16 and bf16 round the result in f32.
+ * Error: functions that choose, compare, round to an integer or change a sign are exact, and so are rem, nextafter and
+ * the arithmetic of integers. In f32 the others are off by at most so many units in the last place of the result:
+ *
+ * - on every device: square, fma and remainder, which are rounded once, 0.501; exp, expm1, log1p, erf, and sin and cos
+ *   of any number 1; exp2 0.8, log and log10 0.85, log2 0.9; tanh 6.2, gelu_tanh 160;
+ * - on cpu, then on other devices, if their divisions, roots and library are as exact as OpenCL C 1.2, 7.4 demands:
+ *   div 0.501 and 2.5, reciprocal 0.51 and 2.5, sqrt 0.51 and 3, rsqrt 1.5 and 4, hypot 1 and 4, pow 1 and 16, sigmoid
+ *   1.4 and 1.7, silu 1.5 and 2.1, tan 2 and 4, asin 1.3 and 4, acos 1 and 4, atan 1.4 and 4, atan2 2 and 6, sinh 1.4
+ *   and 3, cosh 1.3 and 3, asinh 0.9 and 4, acosh 1.2 and 4, atanh 1.1 and 5, erfc 2.6 and 4; floor_divide, which is
+ *   exact below 2^24, 2 and 4.
+ *
+ * In f64, and in f32 where that is less, they are off by at most e|y|, with e as in ops.h, times 1 for square and
+ * remainder, 0.5 for fma, 3 for div, reciprocal, sqrt, exp and log, 4 for rsqrt, exp2, expm1, log2, log10, log1p and
+ * floor_divide, 5 for hypot, sin, cos, asin, acos, sinh, cosh, asinh and acosh, 6 for tan, atan, atanh and sigmoid, 7
+ * for atan2, tanh and silu, 8 for gelu and gelu_tanh, and 17 for pow, erf and erfc; and by e more for sin, cos, tan and
+ * gelu_tanh, 2e for gelu. f16 and bf16 round the result in f32. docs/accuracy.md has the largest errors that were
+ * found.
  *
  * The first call for certain dtypes and kinds of strides makes a kernel, which OpenCL and CUDA devices compile, or
  * take from disk; later ones start it as any operation, in every queue. The kernels are the device's.
@@ -102,8 +114,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_rsqrt(tdm_queue *queue, const tdm_tensor *x,
 /** y = 1 / x. */
 TDM_API TDM_MUST_USE tdm_status tdm_reciprocal(tdm_queue *queue, const tdm_tensor *x,
                                                tdm_tensor *y);
-/** y = √(a² + b²), without overflow of the squares; Inf where one is infinite, even if the other is NaN.
- * Error: 4e|y|, e as in ops.h. */
+/** y = √(a² + b²), without overflow of the squares; Inf where one is infinite, even if the other is
+ * NaN. */
 TDM_API TDM_MUST_USE tdm_status tdm_hypot(tdm_queue *queue, const tdm_tensor *a,
                                           const tdm_tensor *b, tdm_tensor *y);
 /** y = e^x. */
@@ -120,7 +132,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_log2(tdm_queue *queue, const tdm_tensor *x, 
 TDM_API TDM_MUST_USE tdm_status tdm_log10(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = ln(1 + x). */
 TDM_API TDM_MUST_USE tdm_status tdm_log1p(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
-/** y = ln(e^a + e^b), without overflow. Error: 4e(|y| + max(|a|, |b|)). */
+/** y = ln(e^a + e^b), without overflow. Error: 4e(|y| + max(|a|, |b|)), with e as in ops.h. */
 TDM_API TDM_MUST_USE tdm_status tdm_logaddexp(tdm_queue *queue, const tdm_tensor *a,
                                               const tdm_tensor *b, tdm_tensor *y);
 /** y = a^b. */

@@ -31,9 +31,9 @@
  * integers where they take floats, is f64 where the kernel has a tensor of f64, else f32. Outputs are
  * converted as tdm_cast does, once; what an output's name means in a later statement is its value before that.
  *
- * Integers wrap; x / 0 and x % 0 are 0 for them; shifts take the low bits of their count. NaN propagates.
- * exp, log, tanh, the activations and sqrt are the library's own or exact; the others are the C library's on
- * cpu, and the driver's elsewhere.
+ * Integers wrap; x / 0 and x % 0 are 0 for them; shifts take the low bits of their count. NaN propagates. Error: that
+ * of each function is in functions.h; +, - and * of floats are rounded once, where a product that is added to something
+ * may be rounded with the sum.
  *
  * Threads: a kernel may be used by any threads at once; each queue by one (queue.h). Reference counts from any
  * thread. */
@@ -162,7 +162,8 @@ TDM_API void tdm_row_kernel_init(tdm_row_kernel *kernel, size_t size);
  *     tdm_kernel_rows(device, &rms, parameters, 2, &kernel);
  *
  * r has the type of map, for a bool i32; integers wrap. Sums of floats are taken in blocks that are added with
- * compensation, so that their error hardly grows with the row; a row's result has the same bits in every batch. Of
+ * compensation, so that their error hardly grows with the row; a row's result has the same bits in every batch. Error,
+ * of the values that map has computed: of a sum and a product as tdm_sum and tdm_prod; of the others none. Of
  * no elements the sum is 0, the product 1, the largest -Inf or the least integer, and the smallest Inf or the
  * largest. n is an integer that takes the type of what it meets. No parameter is named r or n. `index`, `row` and
  * `column` are counted in the rows' shape; finish has none of them. A row has fewer than 2^31 elements.
