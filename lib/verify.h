@@ -7,7 +7,7 @@
 #include "check.h"
 #include "core.h"
 
-/* How far a float may be from the reference: e is 2^-23, in f64 2^-52; k is min(8 + √n, 64) of a row's or a result's
+/* How far a float may be from the reference: e is 2^-23, in f64 2^-52; k is min(12 + √n, 64) of a row's or a result's
  * n terms. Integers, and whatever is exact, must be the same. */
 typedef enum tdmi_verify_kind {
     TDMI_VERIFY_EXACT,
