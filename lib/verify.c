@@ -364,14 +364,14 @@ static double attention_error(const verification *v, size_t row, double m, doubl
     if (known->size * fmax(scale, 1) > (e > 1e-10 ? (double)FLT_MAX : DBL_MAX) / 2) return INFINITY;
     const double scores = scale * known->size;
     const double error = e * (17 * scores + fmin(2 * scores, 800) + n / 32 + 4);
-    return expm1(error) * exp(error) * (m + y) + 2 * fmin(12 + sqrt(n), 64) * e * m +
+    return expm1(error) * exp(error) * (m + y) + 2 * tdmi_sum_factor(n) * e * m +
            (e > 1e-10 ? (double)FLT_MIN : DBL_MIN) * n * known->v;
 }
 
 /* The bound of element n of an output, whose value is y, without its rounding to the dtype. */
 static double error_of(const verification *v, int out, size_t n, double y, row_size *known) {
     const tdmi_verify_rule *const rule = &v->rule;
-    const double k = fmin(12 + sqrt(v->terms), 64), e = v->eps, size = fabs(y);
+    const double k = tdmi_sum_factor(v->terms), e = v->eps, size = fabs(y);
     const double m = v->sizes[out] ? ((const double *)v->sizes[out])[n] : 0;
     const size_t cols = (size_t)v->given[out].shape[v->given[out].ndim - 1], row = n / cols;
     switch (rule->kind) {

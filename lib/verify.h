@@ -4,16 +4,18 @@
 #ifndef TDMI_VERIFY_H
 #define TDMI_VERIFY_H
 
+#include <math.h>
+
 #include "check.h"
 #include "core.h"
 
-/* How far a float may be from the reference: e is 2^-23, in f64 2^-52; k is min(12 + √n, 64) of a row's or a result's
- * n terms. Integers, and whatever is exact, must be the same. */
+/* How far a float may be from the reference: e is 2^-23, in f64 2^-52. Integers, and whatever is exact, must be the
+ * same. */
 typedef enum tdmi_verify_kind {
     TDMI_VERIFY_EXACT,
     TDMI_VERIFY_MOVED, /* the same, and subnormal numbers count on every device */
     TDMI_VERIFY_ULPS,  /* factor · e · |y| + number · e */
-    TDMI_VERIFY_TERMS, /* k · e · |y| */
+    TDMI_VERIFY_TERMS, /* k · e · |y|, where k is tdmi_sum_factor of a row's or a result's terms */
     TDMI_VERIFY_SIZES, /* factor · e · max(M, |y|): M is what the call makes of its operands' absolute values */
     TDMI_VERIFY_SUMS, /* (k + factor) · e · M */
     TDMI_VERIFY_SOFTMAX, /* factor: 0 where there is neither scale nor mask, else 4; number: the scale */
@@ -21,6 +23,8 @@ typedef enum tdmi_verify_kind {
     TDMI_VERIFY_LAYER_NORM, /* number: the epsilon */
     TDMI_VERIFY_ATTENTION   /* number: the scale, or 0; M is of v's absolute values */
 } tdmi_verify_kind;
+
+static inline double tdmi_sum_factor(double terms) { return fmin(12 + sqrt(terms), 64); }
 
 typedef struct tdmi_verify_rule {
     tdmi_verify_kind kind;

@@ -237,26 +237,6 @@ Test(extremes, outlier_at_every_place) {
         }
 }
 
-/* One and crumbs of half its last place, which a sum that takes them one after the other loses: up to 31 of them, as
- * blocks have 32 elements. */
-Test(extremes, crumbs) {
-    static const char *const names[] = {"sum", "norm_l1", "softmax"};
-    enum { MOST = 97 };
-    for (int d = 0; d < float_dtype_count; d++)
-        for (size_t o = 0; o < sizeof names / sizeof *names; o++) {
-            const tdm_dtype dtype = float_dtypes[d];
-            if (dtype != TDM_F32 && dtype != TDM_F64) continue;
-            const double crumb = 0.5 * dtype_eps(dtype), one = o == 2 ? 0.0 : 1.0;
-            double x[MOST];
-            for (int j = 0; j < MOST; j++)
-                x[j] = j == 0   ? one
-                       : o == 2 ? (double)(dtype == TDM_F32 ? (float)log(crumb) : log(crumb))
-                                : crumb;
-            for (int64_t cols = 27; cols <= MOST; cols += cols < 35 || cols > 58 ? 1 : 4)
-                check_row(names[o], dtype, cols, x, 0.0);
-        }
-}
-
 /* logsumexp of infinities and NaN of both signs, of what no power has room for, and of nothing; into a column. */
 Test(extremes, logarithms_of_sums) {
     enum { ROWS = 7, COLS = 3 };

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "reference/bounds.h"
 #include "suite/expression_call.h"
 #include "support/array.h"
 
@@ -29,13 +30,12 @@ static long double combine_two(tdm_combine combine, long double a, long double b
     }
 }
 
-/* How far off a combined value may be: 64 terms are added one by one, and the error of adding their sums is
- * kept; a product is rounded at each factor. */
+/* How far off a combined value may be: a sum as those of reduce.h, and a product is rounded at each factor. */
 static double bound_of(tdm_combine combine, tdm_dtype dtype, int64_t n, double size,
                        double result) {
     const double eps = dtype == TDM_F64 ? 0x1p-52 : 0x1p-23;
     double bound = 0;
-    if (combine == TDM_SUM) bound = 48 * eps * size;
+    if (combine == TDM_SUM) bound = sum_factor(n) * eps * size;
     if (combine == TDM_PRODUCT) bound = (double)(n + 2) * eps * fabs(result);
     if (dtype == TDM_F16 || dtype == TDM_BF16) bound += half_ulp(dtype, result) * 1.001;
     return bound;

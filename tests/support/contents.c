@@ -15,6 +15,7 @@ const char *const content_names[CONTENTS] = {"plain",
                                              "a NaN at the beginning",
                                              "a NaN anywhere",
                                              "special values",
+                                             "crumbs",
                                              "a constant",
                                              "a mean far from 0",
                                              "leaning sums",
@@ -27,7 +28,8 @@ const char *const content_names[CONTENTS] = {"plain",
                                              "subnormals",
                                              "elements far apart",
                                              "masked",
-                                             "rising"};
+                                             "rising",
+                                             "logarithms of crumbs"};
 
 double least_result(void) {
     static double least = -1.0;
@@ -49,6 +51,7 @@ bool has_content(const operation *op, tdm_dtype dtype, content what) {
     if (what == PLAIN) return true;
     if (op->makes_kernel) return false; /* tests/suite/expressions.c has their special values */
     if (what == SPECIALS) return op->unit == OP_BY_ELEMENT;
+    if (what == CRUMBS) return op->unit != OP_BY_ELEMENT;
     if (what < CONSTANT) return true;
     if (what < HUGE_PART) return op->contents & OP_MEANS;
     if (what >= FAR_APART) return op->contents & OP_EXPONENTS;
@@ -92,6 +95,7 @@ void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t co
     const double brink = sqrt((f64 ? 0x1p1023 : 0x1p127) / (double)cols) * 1.6;
     const double steps[] = {f64 ? 0x1p-64 : 0x1p-35, 0x1p-12, 0.5};
     const double step = steps[random_integer(dtype_eps(dtype) > 1e-6, 2)];
+    const double crumb = 0.5 * compute_eps(dtype);
     const double range = random_bits() & 1 ? 30000.0 : 300.0;
     const int64_t from = random_integer(0, cols - 1);
     const int64_t to = from + random_integer(1, cols / 4 + 1);
@@ -107,6 +111,12 @@ void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t co
             break;
         case SPECIALS:
             v[j] = specials[random_integer(0, SPECIALS_COUNT - 1)];
+            break;
+        case CRUMBS:
+            v[j] = j == 0 ? 1.0 : crumb;
+            break;
+        case LOG_CRUMBS:
+            v[j] = j == 0 ? 0.0 : log(crumb);
             break;
         case LEANING:
             v[j] = round(random_uniform(-12.0, 20.0)) / 4.0;

@@ -15,6 +15,7 @@ typedef enum content {
     FIRST_NAN,     /* the first */
     ANY_NAN,       /* one anywhere, of any bits */
     SPECIALS, /* zeros of both signs, numbers that overflow f16, infinities; of operations on elements */
+    CRUMBS, /* 1 and half of its last place; of operations that make something of several elements */
     /* of operations with OP_MEANS */
     CONSTANT,
     FAR_MEAN, /* and little noise */
@@ -28,9 +29,10 @@ typedef enum content {
     LEVELS,       /* two halves, so far apart that only a term between two chunks overflows */
     SUBNORMALS,   /* … for f32 */
     /* with OP_EXPONENTS */
-    FAR_APART, /* hundreds apart, thousands where the dtype has them */
-    MASKED,    /* -Inf but for some in the middle */
-    RISING,    /* each element the largest so far */
+    FAR_APART,  /* hundreds apart, thousands where the dtype has them */
+    MASKED,     /* -Inf but for some in the middle */
+    RISING,     /* each element the largest so far */
+    LOG_CRUMBS, /* the logarithms of CRUMBS */
     CONTENTS
 } content;
 
