@@ -24,7 +24,7 @@ typedef enum tdmi_verify_kind {
     TDMI_VERIFY_ATTENTION   /* number: the scale, or 0; M is of v's absolute values */
 } tdmi_verify_kind;
 
-static inline double tdmi_sum_factor(double terms) { return fmin(12 + sqrt(terms), 64); }
+static inline double tdmi_sum_factor(double terms) { return fmin(8 + terms / 2, 64); }
 
 typedef struct tdmi_verify_rule {
     tdmi_verify_kind kind;

@@ -9,10 +9,10 @@
 #include "kernels/function_errors.h"
 #include "reference/values.h"
 
-/* Error of a sum of n terms of one sign, relative to it, in eps: a plain loop stays below the root even
- * when its roundings lean to one side; ours, of blocks and lanes, below 64 at any length, and within 12 of
- * the root where the 31 elements that a block leaves are added one after the other: half an eps for each. */
-static inline double sum_factor(int64_t n) { return fmin(12.0 + sqrt((double)n), 64.0); }
+/* Error of a sum of n terms of one sign, relative to it, in eps: half for each addition, in whichever order; and at any
+ * length below 64, as no more than 64 are added one after the other and blocks keep what adding them up loses. What is
+ * rounded besides, such as squares and a quotient, is in the 8. */
+static inline double sum_factor(int64_t n) { return fmin(8.0 + 0.5 * (double)n, 64.0); }
 
 /* One rounding to the dtype, on top of the error of the arithmetic. */
 static inline double stored(tdm_dtype dtype, double y, double error) {
@@ -23,9 +23,8 @@ static inline double stored(tdm_dtype dtype, double y, double error) {
            (dtype == TDM_F64 ? 0x1p-1073 : half_ulp(dtype, 0.0) * 2.0);
 }
 
-/* How far a function may be from its value y on any device, without the rounding to a 16-bit dtype: in eps of the
- * result, of f64 with the rounding of y itself, and of f32 in units in the last place where that is less. 0 where it is
- * exact. */
+/* How far a function may be from its value y on any device, by kernels/function_errors.h: in eps of y, and in f32, and
+ * before a result of 16 bits is rounded, in units in the last place where that is less. 0 where it is exact. */
 static inline double function_error(const char *name, tdm_dtype dtype, double y) {
     static const struct {
         const char *name;

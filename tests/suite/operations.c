@@ -89,8 +89,8 @@ static void check_contents(const op_list *page) {
     static const int64_t lengths[][2][2] = {{{2, 100}, {1, 32768}}, {{4, 1000}, {2, 20003}},
                                             {{4, 2}, {1, 30001}},   {{6, 64}, {3, 66666}},
                                             {{3, 300}, {1, 66003}}, {{2, 257}, {1, 1 << 18}}};
-    /* for crumbs: what a block of 32 leaves is added one after the other */
-    static const int64_t left[][2] = {{2, 31}, {3, 63}};
+    /* for crumbs: what a block of 32 leaves is added one after the other, and so would be a row without blocks */
+    static const int64_t chains[][2] = {{2, 31}, {3, 1000}};
     enum { SLOW = 3, COUNT = sizeof lengths / sizeof *lengths };
     for (size_t o = 0; o < page->count; o++) {
         const operation *const op = &page->op[o];
@@ -109,7 +109,7 @@ static void check_contents(const op_list *page) {
                 for (int i = 0; i < 2; i++, turn++) {
                     if (!in_turn(turn)) continue;
                     const int64_t *const of = what == CRUMBS || what == LOG_CRUMBS
-                                                  ? left[i]
+                                                  ? chains[i]
                                                   : lengths[turn / 2 % (small ? SLOW : COUNT)][i];
                     const int64_t columns[] = {of[1], of[0]};
                     sample s = sample_of(op, dtype, 2, op->unit == OP_BY_COLUMN ? columns : of);

@@ -24,7 +24,7 @@
  * in memory they lie and however many threads work.
  *
  * "Error:" says how far a finite result may be from the exact one of the inputs as they are stored. e is 2⁻²³,
- * in f64 2⁻⁵²; n is how many terms are added, and k = min(12 + √n, 64), as sums are made of blocks. What f16 and
+ * in f64 2⁻⁵²; n is how many terms are added, and k = min(8 + n/2, 64), as sums are made of blocks. What f16 and
  * bf16 round once, to half a unit in the last place, is not counted, nor are two of the smallest subnormal numbers.
  * On devices that take subnormal numbers for 0 their size is added. The tests hold every device to these bounds with
  * hard inputs as well: outliers anywhere, means far from 0, squares that overflow or vanish, exponents far apart. The
