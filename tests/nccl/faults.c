@@ -54,8 +54,8 @@ static void told_later(void) {
     if (rank == ranks - 1) {
         (void)sleep(2);
     } else {
-        cuda_sim_fail("nccl async error", 1, true, 6);
         OK(tdm_comm_all_reduce(other, queue, TDM_COMM_SUM, &x, &x));
+        cuda_sim_fail("nccl async error", 1, true, 6); /* not sooner: the call would report it */
         check_broken(other, &x, "remote process exited");
         cuda_sim_heal();
     }
@@ -69,9 +69,9 @@ void run_lost(void) {
     told_later();
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x)); /* waits for who is late */
     OK(tdm_queue_finish(queue));
-    OK(tdm_comm_set_timeout(comm, 1));
     if (rank == 1) _exit(0);
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x));
+    OK(tdm_comm_set_timeout(comm, 1)); /* now: the call itself may take a second on a busy machine */
     tdm_buffer *more =
         NULL; /* of a size that the pool has not: a driver may take its time over it */
     OK(tdm_buffer_create(device, 1 << 20, &more));
