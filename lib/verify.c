@@ -25,8 +25,8 @@ typedef struct verification {
     int count, round;
     tdmi_verify_rule rule;
     bool exact, done; /* dtypes stay as they are; there is something to compare with */
-    double eps;
-    double terms;
+    tdm_dtype arithmetic;
+    double eps, terms;
     tdm_tensor given[TDMI_VERIFY_MOST], made[TDMI_VERIFY_MOST];
     void *before[TDMI_VERIFY_MOST];   /* as the program's tensors had it, contiguous */
     void *expected[TDMI_VERIFY_MOST]; /* of an output: the reference's */
@@ -170,7 +170,8 @@ static bool is_covered(verification *v) {
     const tdmi_verify_kind kind = v->rule.kind;
     v->exact = kind == TDMI_VERIFY_EXACT || kind == TDMI_VERIFY_MOVED ||
                (kind == TDMI_VERIFY_SUMS && floats == 0);
-    v->eps = wide && last->dtype == TDM_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    v->arithmetic = wide && last->dtype == TDM_F64 ? TDM_F64 : TDM_F32;
+    v->eps = v->arithmetic == TDM_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     const double ratio = (double)tdm_tensor_get_count(first) / (double)tdm_tensor_get_count(last);
     v->terms = ratio > 1 ? ratio : (double)first->shape[first->ndim - 1];
     return v->exact || others == 0 || kind == TDMI_VERIFY_ATTENTION;
@@ -302,6 +303,8 @@ static double half_ulp(tdm_dtype dtype, double x) {
     return ldexp(0.5, (exponent > least ? exponent : least) - formats[dtype].digits);
 }
 
+static double normal_of(tdm_dtype type) { return type == TDM_F64 ? DBL_MIN : (double)FLT_MIN; }
+
 static double largest_of(tdm_dtype dtype) {
     return dtype == TDM_F64 ? DBL_MAX : dtype == TDM_F16 ? 65504.0 : (double)FLT_MAX;
 }
@@ -361,11 +364,11 @@ static double attention_error(const verification *v, size_t row, double m, doubl
         }
         *known = (row_size){row, true, sum * known->k, known->k, known->v};
     }
-    if (known->size * fmax(scale, 1) > (e > 1e-10 ? (double)FLT_MAX : DBL_MAX) / 2) return INFINITY;
+    if (known->size * fmax(scale, 1) > largest_of(v->arithmetic) / 2) return INFINITY;
     const double scores = scale * known->size;
     const double error = e * (17 * scores + fmin(2 * scores, 800) + n / 32 + 4);
     return expm1(error) * exp(error) * (m + y) + 2 * tdmi_sum_factor(n) * e * m +
-           (e > 1e-10 ? (double)FLT_MIN : DBL_MIN) * n * known->v;
+           normal_of(v->arithmetic) * n * known->v;
 }
 
 /* The bound of element n of an output, whose value is y, without its rounding to the dtype. */
@@ -396,7 +399,8 @@ static double error_of(const verification *v, int out, size_t n, double y, row_s
         /* no element is further from the mean than √n deviations */
         const double left = v->terms - rule->number, d = sqrt(size * left / v->terms);
         const double f = d * (1 + sqrt(v->terms));
-        return e * (2 * k * size + 4 * f * (d + e * f) * v->terms / left);
+        return e * (2 * k * size + 4 * f * (d + e * f) * v->terms / left) +
+               half_ulp(v->arithmetic, 0) * v->terms / left;
     }
     case TDMI_VERIFY_LAYER_NORM: {
         const double w = v->before[2] ? fabs(operand(v, 2, n % cols)) : 1;
@@ -424,31 +428,27 @@ static bool is_right(const verification *v, int out, const void *results, size_t
                      tdmi_wrong_result *wrong) {
     const tdm_dtype dtype = v->given[out].dtype;
     const bool flushes = may_flush(v);
-    const bool is_sum = out == 4 && v->rule.adds_residual;
-    if (v->exact) {
-        wrong->got = number_at(dtype, results, n);
-        wrong->expected = number_at(dtype, v->expected[out], n);
-        return are_same(dtype, results, v->expected[out], n, flushes);
-    }
-    const double got = number_at(dtype, results, n), y = ((const double *)v->expected[out])[n];
+    wrong->got = number_at(dtype, results, n);
+    wrong->expected = number_at(v->exact ? dtype : TDM_F64, v->expected[out], n);
+    if (v->exact) return are_same(dtype, results, v->expected[out], n, flushes);
+    const double got = wrong->got, y = wrong->expected;
     const double m = v->sizes[out] ? ((const double *)v->sizes[out])[n] : 0;
     const double most = largest_of(dtype), size = fabs(y);
-    wrong->got = got;
-    wrong->expected = y;
     /* a weight of 0 makes NaN of Inf in v, one that is merely small does not */
     if (v->rule.kind == TDMI_VERIFY_ATTENTION && !isfinite(y)) return !isfinite(got);
     if (isnan(y)) return isnan(got);
     if (isinf(y)) return got == y;
     /* what overflows on the way has no bound */
-    if (m > (v->eps > 1e-10 ? (double)FLT_MAX : DBL_MAX) / 2) return true;
-    double error = is_sum ? 0 : error_of(v, out, n, y, known);
+    if (m > largest_of(v->arithmetic) / 2) return true;
+    double error = out == 4 && v->rule.adds_residual ? 0 : error_of(v, out, n, y, known);
     if (isinf(error)) return true;
     if (v->rule.rounds_twice && tdm_dtype_size(dtype) == 2)
         error += 1.2 * half_ulp(dtype, fmax(m, size));
-    if (v->eps < 1e-10) error *= 2; /* the reference's is as large */
-    if (v->eps > 1e-10 && dtype != TDM_F32) error += 1.001 * half_ulp(dtype, size + error);
-    if (dtype == TDM_F32) error += 0.001 * half_ulp(dtype, size);
-    error += flushes ? (v->eps > 1e-10 ? (double)FLT_MIN : DBL_MIN) : 4 * half_ulp(dtype, 0);
+    if (v->arithmetic == TDM_F64) error *= 2; /* the reference's is as large */
+    if (v->arithmetic == TDM_F32)
+        error += (dtype == TDM_F32 ? 1e-3 : 1.001) * half_ulp(dtype, size + error);
+    error += flushes ? normal_of(v->arithmetic) : 4 * half_ulp(dtype, 0);
+    error += v->rule.products * (flushes ? normal_of(v->arithmetic) : half_ulp(v->arithmetic, 0));
     wrong->allowed = error;
     if (isinf(got)) return (got > 0) == (y > 0) && size + error + half_ulp(dtype, most) >= most;
     return fabs(got - y) <= error;

@@ -39,7 +39,8 @@ static void matmul_columns(const ref_gemm *g, int64_t first, int64_t count, doub
             double product = (double)y;
             if (g->bias) y += (long double)g->bias[first + j];
             const bool active = g->activation != TDM_ACTIVATION_NONE;
-            double error = 16.0 * eps * magnitude;
+            double error = fmin(0.5 * (double)(g->k + 2), 16.0) * eps * magnitude +
+                           lost_products(g->dtype, g->k) * fmax(fabs(g->alpha), 1.0);
             if (g->bias || active) {
                 error += 2.0 * eps * (fabs(product) + fabs((double)y));
                 /* a 16-bit C may have been rounded once before: in f16 with the bias, in bf16 with or without it */

@@ -20,7 +20,7 @@ static tdm_status call_uniform(const op_case *c, tdm_queue *queue, tdm_tensor *c
 
 static tdm_status call_normal(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
     tdm_generator generator = generator_of(c);
-    return tdm_fill_normal(queue, &generator, 0.0, 1.0, t[Y]);
+    return tdm_fill_normal(queue, &generator, c->number, 1.0, t[Y]);
 }
 
 static void refer_uniform(const op_part *p) {
@@ -33,27 +33,33 @@ static void refer_uniform(const op_part *p) {
     }
 }
 
-/* Within 2 ulp of Box and Muller's formula in extended precision; 16-bit dtypes are that, rounded once more. */
+/* Within 2 ulp of Box and Muller's formula in extended precision, without a mean; with one, which is added in the same
+ * rounding, within as much and that rounding. 16-bit dtypes are that, rounded once more. */
 static void refer_normal(const op_part *p) {
     const tdm_generator g = generator_of(p->c);
     const uint64_t first = g.next + (uint64_t)(p->row * op_cols(p->c) + p->col);
     const tdm_dtype dtype = p->c->dtype, arithmetic = dtype == TDM_F64 ? TDM_F64 : TDM_F32;
+    const double mean = dtype == TDM_F64 ? p->c->number : (double)(float)p->c->number;
     for (int64_t i = 0; i < p->rows * p->cols; i++) {
-        const double y = (double)philox_normal(g.seed, first + (uint64_t)i, dtype);
+        const double z = (double)philox_normal(g.seed, first + (uint64_t)i, dtype);
+        const double y = z + mean;
         p->y[Y][i] = y;
-        p->bound[Y][i] = 4 * half_ulp(arithmetic, y);
+        p->bound[Y][i] = 4 * half_ulp(arithmetic, z);
+        /* in f64 the reference's sum is rounded as well */
+        if (mean != 0) p->bound[Y][i] += half_ulp(arithmetic, y) * (dtype == TDM_F64 ? 2 : 1);
         if (arithmetic != dtype) p->bound[Y][i] += half_ulp(dtype, y);
     }
 }
 
 /* Not counted by tests/traffic: lanes keep blocks of the stream in memory that is theirs alone. */
-#define RANDOM(title, of)                                                                          \
+#define RANDOM(title, of, ...)                                                                     \
     {                                                                                              \
         .name = "fill_" #title, .function = "tdm_fill_" #title,                                    \
         .operand = {[Y] = {"y", OP_OUT, OP_ALL, .dtype = OP_SAME}}, .layout = OP_ADJACENT,         \
         .unit = OP_BY_ELEMENT, .long_rows = {.reads = -1}, .cost = of, .call = call_##title,       \
-        .reference = refer_##title                                                                 \
+        .reference = refer_##title, __VA_ARGS__                                                    \
     }
 
-static const operation pages[] = {RANDOM(uniform, 16), RANDOM(normal, 200)};
+static const operation pages[] = {RANDOM(uniform, 16, ),
+                                  RANDOM(normal, 200, .number = {"mean", 0, true})};
 const op_list op_random = OP_LIST(pages);

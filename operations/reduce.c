@@ -32,7 +32,8 @@ static double variance(tdm_dtype dtype, int64_t n, const double *x, int64_t stri
     const double deviation = sqrt((double)(squares / (long double)n));
     const double far = fabs((double)((long double)x[0] - mean)) + deviation;
     const double larger_n = (double)n / ((double)n - correction);
-    *error = eps * (2.0 * sum_factor(n) * y + 4.0 * larger_n * far * (deviation + eps * far));
+    *error = eps * (2.0 * sum_factor(n) * y + 4.0 * larger_n * far * (deviation + eps * far)) +
+             lost_products(dtype, n) / ((double)n - correction);
     return y;
 }
 
@@ -43,9 +44,8 @@ static double extended(double largest, double v) { return fmax(1.0, largest * fa
  * the smallest subnormal number, and that error is multiplied by the elements before and after it; those on either
  * side have a product of at most `largest`. */
 static double product_error(tdm_dtype dtype, int64_t n, double product, double largest) {
-    const double least = dtype == TDM_F64 ? 0x1p-1074 : 0x1p-149;
     return (double)n * compute_eps(dtype) * fabs(product) +
-           0.5 * (double)n * largest * largest * least;
+           lost_products(dtype, n) * largest * largest;
 }
 
 double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
@@ -142,7 +142,8 @@ double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const
         sum += (long double)a[i] * (long double)b[i];
         sizes += fabsl((long double)a[i] * (long double)b[i]);
     }
-    *bound = stored(out, (double)sum, sum_factor(n) * compute_eps(dtype) * (double)sizes);
+    const double error = sum_factor(n) * compute_eps(dtype) * (double)sizes;
+    *bound = stored(out, (double)sum, error + lost_products(dtype, n));
     return (double)sum;
 }
 

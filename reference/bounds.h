@@ -14,6 +14,11 @@
  * rounded besides, such as squares and a quotient, is in the 8. */
 static inline double sum_factor(int64_t n) { return fmin(8.0 + 0.5 * (double)n, 64.0); }
 
+/* What n products or squares that are added lose where they are subnormal: half of the smallest such number each. */
+static inline double lost_products(tdm_dtype dtype, int64_t n) {
+    return 0.5 * (double)n * (dtype == TDM_F64 ? 0x1p-1074 : 0x1p-149);
+}
+
 /* One rounding to the dtype, on top of the error of the arithmetic. */
 static inline double stored(tdm_dtype dtype, double y, double error) {
     if (!isfinite(y)) return 0.0;

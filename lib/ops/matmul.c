@@ -458,7 +458,8 @@ tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const
         const double factor =
             1.2 * ((double)p.gemm.k / 2 + 5) + (active ? 28 : 0) + (tf32 ? 8192 : 0);
         TDMI_VERIFY(__func__, queue, args, 4, multiply_again(v, &o), .kind = TDMI_VERIFY_SIZES,
-                    .factor = factor, .rounds_twice = true)
+                    .factor = factor, .rounds_twice = true,
+                    .products = (double)p.gemm.k * fmax(fabs(o.alpha), 1))
     }
     if (tdmi_product_multiplies(&p)) return run_each(queue, &p, run_one);
     if (empty(&p.gemm)) return TDM_OK;

@@ -137,9 +137,9 @@ tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, t
     TDMI_UNCANCELLED();
     const tdmi_arg args[] = {
         {"a", a, 0, 0}, {"b", b, 0, 0}, {"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
-    TDMI_VERIFY(__func__, queue, args, 3, tdm_dot(v->queue, v->t[0], v->t[1], v->t[2]),
-                .kind = TDMI_VERIFY_SUMS)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
+    TDMI_VERIFY(__func__, queue, args, 3, tdm_dot(v->queue, v->t[0], v->t[1], v->t[2]),
+                .kind = TDMI_VERIFY_SUMS, .products = (double)tdm_tensor_get_count(a))
     TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, true, "a", a, "y", y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "a", a, "b", b));
     tdmi_reduced reduced;

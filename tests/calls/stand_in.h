@@ -26,7 +26,7 @@ typedef struct stand_in {
     void (*hold_transfers)(bool hold);
 } stand_in;
 
-/* Opens it; ends the process when it is not there. */
+/* Opens the one in TANDEM_LIBRARY_PATH; ends the process when it is not there. */
 const stand_in *stand_in_open(void);
 
 #endif

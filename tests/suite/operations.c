@@ -88,7 +88,7 @@ static void check_batches(const op_list *page) {
 static void check_contents(const op_list *page) {
     static const int64_t lengths[][2][2] = {{{2, 100}, {1, 32768}}, {{4, 1000}, {2, 20003}},
                                             {{4, 2}, {1, 30001}},   {{6, 64}, {3, 66666}},
-                                            {{3, 300}, {1, 66003}}, {{2, 257}, {1, 1 << 18}}};
+                                            {{3, 300}, {1, 66003}}, {{2, 257}, {1, 1000003}}};
     /* for crumbs: what a block of 32 leaves is added one after the other, and so would be a row without blocks */
     static const int64_t chains[][2] = {{2, 31}, {3, 1000}};
     enum { SLOW = 3, COUNT = sizeof lengths / sizeof *lengths };

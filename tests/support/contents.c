@@ -16,6 +16,7 @@ const char *const content_names[CONTENTS] = {"plain",
                                              "a NaN anywhere",
                                              "special values",
                                              "crumbs",
+                                             "faint",
                                              "a constant",
                                              "a mean far from 0",
                                              "leaning sums",
@@ -52,6 +53,7 @@ bool has_content(const operation *op, tdm_dtype dtype, content what) {
     if (op->makes_kernel) return false; /* tests/suite/expressions.c has their special values */
     if (what == SPECIALS) return op->unit == OP_BY_ELEMENT;
     if (what == CRUMBS) return op->unit != OP_BY_ELEMENT;
+    if (what == FAINT) return op->unit != OP_BY_ELEMENT && dtype != TDM_F16;
     if (what < CONSTANT) return true;
     if (what < HUGE_PART) return op->contents & OP_MEANS;
     if (what >= FAR_APART) return op->contents & OP_EXPONENTS;
@@ -62,7 +64,7 @@ bool has_content(const operation *op, tdm_dtype dtype, content what) {
 /* A mean that is large in terms of the deviation. */
 static void choose_mean(tdm_dtype dtype, double *mean, double *spread) {
     static const double kinds[][2][2] = {{{1e4, 1}, {-3e5, 10}}, /* f32 */
-                                         {{1e6, 1e-3}, {-1e9, 1}},
+                                         {{1e7, 1e-3}, {-1e9, 1}},
                                          {{1000, 8}, {100, 8}},
                                          {{100, 8}, {-100, 8}}};
     const int kind = dtype == TDM_F32 ? 0 : dtype == TDM_F64 ? 1 : dtype == TDM_F16 ? 2 : 3;
@@ -114,6 +116,9 @@ void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t co
             break;
         case CRUMBS:
             v[j] = j == 0 ? 1.0 : crumb;
+            break;
+        case FAINT:
+            v[j] = f64 ? 0x1p-537 * (0.6 + 0.05 * noise) : 0x1p-75 * (0.9 + 0.07 * noise);
             break;
         case LOG_CRUMBS:
             v[j] = j == 0 ? 0.0 : log(crumb);

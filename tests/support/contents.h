@@ -16,7 +16,8 @@ typedef enum content {
     ANY_NAN,       /* one anywhere, of any bits */
     SPECIALS, /* zeros of both signs, numbers that overflow f16, infinities; of operations on elements */
     CRUMBS, /* 1 and half of its last place; of operations that make something of several elements */
-    /* of operations with OP_MEANS */
+    FAINT, /* products and squares are less than half of the smallest subnormal number; of the same operations */
+    /* with OP_MEANS */
     CONSTANT,
     FAR_MEAN, /* and little noise */
     LEANING, /* a coarse grid and a first element off it, so that differences from it round in one direction */

@@ -25,10 +25,13 @@
  *
  * "Error:" says how far a finite result may be from the exact one of the inputs as they are stored. e is 2⁻²³,
  * in f64 2⁻⁵²; n is how many terms are added, and k = min(8 + n/2, 64), as sums are made of blocks. What f16 and
- * bf16 round once, to half a unit in the last place, is not counted, nor are two of the smallest subnormal numbers.
- * On devices that take subnormal numbers for 0 their size is added. The tests hold every device to these bounds with
- * hard inputs as well: outliers anywhere, means far from 0, squares that overflow or vanish, exponents far apart. The
- * functions of functions.h have bounds in units in the last place.
+ * bf16 round once, to half a unit in the last place, is not counted, nor are two of the smallest subnormal numbers
+ * and, where products or squares are added, half of one for each of these. On devices that take subnormal numbers for
+ * 0 their size is added. Where the absolute values of what is added, squares among them, have an infinite sum in that
+ * arithmetic, the result may be infinite or NaN, unless its header promises more. The tests hold every device to these
+ * bounds with
+ * hard inputs as well: outliers anywhere, means far from 0, squares that overflow or vanish, exponents far apart, rows
+ * of a million elements. The functions of functions.h have bounds in units in the last place.
  *
  * Threads: as the queue. */
 #ifndef TANDEM_OPS_H
@@ -114,7 +117,8 @@ TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
  * results, as they do in the bf16 instructions of some processors.
  * Error: for any order of the sum below (K + 2) · e/2 · (|alpha| Σ|ab| + |beta C|) (Higham 2002, 3.1), and in the
  * tests, with K up to some thousands, below 16e of it; 2e of the sums before and after the bias; then as
- * tdm_bias_add. With TF32 2⁻¹⁰ of Σ|ab| more. */
+ * tdm_bias_add. With TF32 2⁻¹⁰ of Σ|ab| more. What subnormal products lose is multiplied by |alpha| where that is
+ * above 1. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
                                            const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 
@@ -131,7 +135,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
  * first dimensions and is the same for all of these, such as positions [tokens, cols] of x [batch, tokens, cols]: one
  * launch for each, of a single row one for all. bias and residual may be NULL. In place: y may be x, or residual when
  * that has all dimensions.
- * Error, with u = x + bias: e|u|, times the activation's slope; of the activation a 4e(|u| + |a|) for gelu, gelu_tanh
+ * Error, with u = x + bias: e|u|, times the activation's largest slope, which is 1.13 for gelu and gelu_tanh, 1.1 for
+ * silu, 1/4 for sigmoid and 1 for relu and tanh; of the activation a 4e(|u| + |a|) for gelu, gelu_tanh
  * and silu, 8e·a(1 + |u|(1 - a)) for sigmoid, 8e|a| for tanh; then e(|a| + |y|). */
 TDM_API TDM_MUST_USE tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x,
                                              const tdm_tensor *bias, tdm_activation activation,
@@ -224,7 +229,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_logsumexp(tdm_queue *queue, const tdm_tensor
  * elements must be distinct. Sums, differences and products are of any dtypes, by the rules of functions.h where
  * these are not floats of one dtype: integers wrap, and y takes what it is given as tdm_cast does. Floats of one dtype
  * are rounded once, and so exact to half a unit in the last place. scale and axpy: alpha is rounded to f32 where the
- * arithmetic is; error: 1.5e(|alpha · x| + |y|). */
+ * arithmetic is; error: 1.5e(|alpha · x| + |y|), y as it was before. */
 TDM_API TDM_MUST_USE tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         tdm_tensor *y); /**< y = a + b */
 TDM_API TDM_MUST_USE tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
@@ -246,7 +251,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, 
 TDM_API TDM_MUST_USE tdm_status tdm_fill(tdm_queue *queue, double value, tdm_tensor *y);
 
 /** y[i] = start + i · step, i counted row-major. Floats: one fused multiply-add in the dtype's
- * arithmetic, where i is rounded to f32 or f64 first. Integers: start and step converted as
+ * arithmetic, where start, step and i are rounded to f32 or f64 first. Integers: start and step converted as
  * tdm_cast does to i64 (positive ones for u64: to u64), then exact, and wrapped to the dtype. bool:
  * whether such an integer is not 0. Any dtype; rows of y as above. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_range(tdm_queue *queue, double start, double step,
@@ -275,7 +280,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator
 
 /** y = mean + deviation · z, one fused multiply-add, z standard normal by Box and Muller (1958):
  * elements 2k and 2k + 1 are √(-2 ln u) cos 2πv and √(-2 ln u) sin 2πv of two uniforms. Float
- * dtypes only. Within 2 ulp of the exact value for f32 and f64 when mean is 0. */
+ * dtypes only. Within 2 ulp of the exact value for f32 and f64 when mean is 0. Error: e(2|deviation · z| + |y|/2);
+ * mean and deviation are rounded to f32 where the arithmetic is. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator,
                                                 double mean, double deviation, tdm_tensor *y);
 
