@@ -294,7 +294,7 @@ typedef union any_value {
     double f64;
 } any_value;
 
-/* What was combined so far, and of a sum of floats what adding blocks has lost (kernels/fold.h). */
+/* What was combined so far, and of a sum of floats what adding blocks, or chunks, has lost (kernels/fold.h). */
 typedef struct combining {
     any_value value, error;
 } combining;
@@ -359,7 +359,7 @@ static void combine_item(interpreter *self, void *const *buffers, int64_t item) 
     const size_t size = tdmi_cpu_is_wide(bytecode->type) ? 8 : 4;
     const bool was_left = cut->phase == TDM_ROWS_WRITES;
     const int64_t columns = was_left ? cut->cols : n;
-    any_value value = {.bits = bytecode->start};
+    combining all = {.value.bits = bytecode->start};
     char *left = self->left + (size_t)(row * cut->chunks) * size;
     if (!was_left) left += (size_t)(first / cut->chunk) * size;
     find_rows(self, buffers, row, first);
@@ -374,9 +374,9 @@ static void combine_item(interpreter *self, void *const *buffers, int64_t item) 
         if (cut->phase == TDM_ROWS_SUMS)
             memcpy(left, &chunk.value, size);
         else
-            combine_two(bytecode, &value, &chunk.value);
+            add_part(bytecode, &all, &chunk.value);
     }
-    if (cut->phase != TDM_ROWS_SUMS) end_row(self, n, &value);
+    if (cut->phase != TDM_ROWS_SUMS) end_row(self, n, &all.value);
 }
 
 void tdmi_cpu_interpret(const tdm_group *group, void *const *buffers, const void *arguments) {

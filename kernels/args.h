@@ -163,6 +163,8 @@ typedef struct tdm_bias_add_args {
  * first leaves the state of chunk c of row r in partial[r * chunks + c], and the second merges a row's and writes its
  * pieces. */
 #define TDM_MOST_CHUNKS 128
+#define TDM_SUM_NUMBERS 3     /* numbers of ACC in a chunk's state: of tdm_squares and tdm_powers */
+#define TDM_MOMENTS_NUMBERS 5 /* of tdm_moments */
 #define TDM_KEPT_BYTES (128 << 10) /* of powers that softmax keeps of a row of one chunk, where ROW_LOOPS */
 #define TDM_ROWS_WHOLE 0
 #define TDM_ROWS_SUMS 1

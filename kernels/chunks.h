@@ -94,9 +94,19 @@ APART ACC tdm_safe_factor(GLOBAL const T *x, GLOBAL const T *residual, tdm_i32 b
     return RESCALE(GROUP_MAX(key_scratch, key));
 }
 
-/* The sum of squares of elements times the factor. Those of TDM_MOST_CHUNKS can be added. */
+/* The sum of two states' sums and what it lost, whichever of them is larger (Møller, BIT 5, 1965); `lost` has what
+ * these lost. */
+#define ADD_STATES(sum, lost, a, b)                                                                \
+    do {                                                                                           \
+        const ACC tdm_term = (b) - (lost), tdm_total = (a) + tdm_term, tdm_part = tdm_total - (a); \
+        const ACC tdm_less = (tdm_part - tdm_term) - ((a) - (tdm_total - tdm_part));               \
+        (lost) = LOST(tdm_less);                                                                   \
+        (sum) = tdm_total;                                                                         \
+    } while (0)
+
+/* The sum of squares of elements times the factor, and what adding chunks lost. Those of TDM_MOST_CHUNKS can be added. */
 typedef struct tdm_squares {
-    ACC factor, sum;
+    ACC factor, sum, lost;
 } tdm_squares;
 #define SAFE_SUM(sum, result) (IS_FINITE((sum) * (ACC)TDM_MOST_CHUNKS) && SAFE_SQUARES(result))
 
@@ -111,14 +121,20 @@ INLINE tdm_squares tdm_squares_of(ACC factor, ACC sum)
     tdm_squares s;
     s.factor = factor;
     s.sum = sum;
+    s.lost = 0;
     return s;
 }
 
 INLINE tdm_squares tdm_squares_merged(tdm_squares a, tdm_squares b)
 {
     const ACC factor = MIN(a.factor, b.factor);
-    return tdm_squares_of(factor, a.sum * SQUARE(tdm_ratio(factor, a.factor)) +
-                                      b.sum * SQUARE(tdm_ratio(factor, b.factor)));
+    const ACC of_a = SQUARE(tdm_ratio(factor, a.factor)), of_b = SQUARE(tdm_ratio(factor, b.factor));
+    const ACC sum_a = a.sum * of_a, sum_b = b.sum * of_b;
+    tdm_squares all;
+    all.factor = factor;
+    all.lost = a.lost * of_a + b.lost * of_b;
+    ADD_STATES(all.sum, all.lost, sum_a, sum_b);
+    return all;
 }
 
 /* Finds s, the squares of chunk [begin, end) of x + residual, or of x alone where that is NULL; v is element j, after
@@ -128,12 +144,13 @@ INLINE tdm_squares tdm_squares_merged(tdm_squares a, tdm_squares b)
     do {                                                                                           \
         ACC tdm_factor = 1, tdm_sum = 0;                                                           \
         for (tdm_i32 tdm_turn = 0, tdm_turns = 1; tdm_turn < tdm_turns; tdm_turn++) {              \
+            ACC tdm_lost = 0;                                                                      \
             tdm_sum = 0;                                                                           \
             FOR_BLOCKS_OF(tdm_block, tdm_stop, begin, end)                                         \
             {                                                                                      \
                 ACC tdm_a = 0;                                                                     \
                 SUM(tdm_a, j, tdm_block, tdm_stop, reads, SQUARE((v) * tdm_factor), AHEAD(x));     \
-                tdm_sum += tdm_a;                                                                  \
+                ADD_BLOCK_AT(tdm_block, begin, tdm_sum, tdm_lost, tdm_a);                          \
             }                                                                                      \
             tdm_sum = GROUP_SUM(scratch, tdm_sum);                                                 \
             if (tdm_turn == 0 && !SAFE_SUM(tdm_sum, tdm_sum * (inverse) + (least))) {              \
@@ -186,14 +203,14 @@ INLINE tdm_i32 tdm_moments_are_lost(tdm_moments m, ACC sum, ACC squares, ACC eps
     do {                                                                                           \
         ACC tdm_factor = 1, tdm_pivot = middle;                                                    \
         for (tdm_i32 tdm_pass = 0; tdm_pass < 3;) {                                                \
-            ACC tdm_summed = 0, tdm_lost = 0, tdm_squared = 0;                                     \
+            ACC tdm_summed = 0, tdm_lost = 0, tdm_squared = 0, tdm_less_squared = 0;               \
             FOR_BLOCKS_OF(tdm_block, tdm_stop, begin, end)                                         \
             {                                                                                      \
                 ACC tdm_a = 0, tdm_b = 0;                                                          \
                 SUM2(tdm_a, tdm_b, j, tdm_block, tdm_stop, reads,                                  \
                      const ACC tdm_d = (v) * tdm_factor - tdm_pivot, tdm_d, tdm_d * tdm_d, AHEAD(x)); \
-                ADD_BLOCK(tdm_summed, tdm_lost, tdm_a);                                            \
-                tdm_squared += tdm_b;                                                              \
+                ADD_BLOCK_AT(tdm_block, begin, tdm_summed, tdm_lost, tdm_a);                       \
+                ADD_BLOCK_AT(tdm_block, begin, tdm_squared, tdm_less_squared, tdm_b);              \
             }                                                                                      \
             tdm_summed = GROUP_SUM(scratch, tdm_summed);                                           \
             tdm_squared = GROUP_SUM(scratch, tdm_squared);                                         \

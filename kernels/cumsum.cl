@@ -33,12 +33,6 @@
 #define OF_NONE ((ACC)(MULTIPLIES ? 1 : 0))
 #define JOINED(a, b) (MULTIPLIES ? (a) * (b) : (a) + (b))
 
-/* Adds a block's sum to those before it. */
-#define ADD_TO(sum, lost, v)                                                                       \
-    do {                                                                                           \
-        ADD_BLOCK(sum, lost, v);                                                                   \
-        (lost) = LOST(lost);                                                                       \
-    } while (0)
 /* A sum that is v in its block. */
 #define WITH(sum, lost, v) ((sum) + ((v) - (lost)))
 
@@ -96,7 +90,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
             if (MULTIPLIES) {
                 for (tdm_i64 c = 0; c < part; c++) sum *= partial[first_part + c];
             } else if (args.chunks > 1) {
-                FOR_LANES_SINGLY(c, (tdm_i32)part) { ADD_TO(sum, lost, partial[first_part + c]); }
+                FOR_LANES_SINGLY(c, (tdm_i32)part) { ADD_BLOCK(sum, lost, partial[first_part + c]); }
                 sum = GROUP_SUM(scratch, sum - lost);
                 lost = 0;
             }
@@ -139,7 +133,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 if (MULTIPLIES)
                     sum *= all;
                 else
-                    ADD_TO(sum, lost, all);
+                    ADD_BLOCK(sum, lost, all);
             }
 #elif IN_STRIPS
             /* register by register: in one, by shifting; sums of whole registers and of blocks are the only chains.
@@ -167,7 +161,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                     PUT(yr, j, sum + inside);
                 }
                 lost = 0;
-                ADD_TO(sum, lost, inside);
+                ADD_BLOCK(sum, lost, inside);
             }
 #elif T_IS_FLOAT
             FOR_BLOCKS(begin, end, n, SUM_ROWS)
@@ -177,7 +171,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                     inside += LOAD(xr, j);
                     PUT(yr, j, WITH(sum, lost, inside));
                 }
-                ADD_TO(sum, lost, inside);
+                ADD_BLOCK(sum, lost, inside);
             }
 #else
             for (tdm_i32 j = 0; j < n; j++) {
@@ -214,7 +208,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 }
                 for (tdm_i64 c = 0; c < part; c++) {
                     GLOBAL const ACC *const pr = partial + (first_part + c * across);
-                    FOR_COLUMNS(j, columns) { ADD_TO(OF(sum), OF(lost), pr[j]); }
+                    FOR_COLUMNS(j, columns) { ADD_BLOCK(OF(sum), OF(lost), pr[j]); }
                 }
                 FOR_COLUMNS(j, columns) { OF(some) = -OF(lost); }
             }
@@ -286,7 +280,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 FOR_COLUMNS(j, columns)
                 {
                     ACC lost = 0;
-                    ADD_TO(OF(sum), lost, OF(some));
+                    ADD_BLOCK(OF(sum), lost, OF(some));
                     OF(some) = -lost;
                 }
             }
@@ -307,7 +301,6 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 #undef MULTIPLIES
 #undef OF_NONE
 #undef JOINED
-#undef ADD_TO
 #undef WITH
 #if !ROW_LOOPS
 #undef EACH

@@ -28,13 +28,13 @@ KERNEL3(norm, tdm_norm_args, const T, x, tdm_squares, partial, U, out)
             if (PHASE == TDM_ROWS_WRITES) {
                 s = LEFT(c);
             } else if (OP != TDM_OP_NORM_INF) {
-                ACC sum = 0;
+                ACC sum = 0, lost = 0;
                 FOR_BLOCKS_OF(from, to, begin, end)
                 {
                     ACC a = 0;
                     SUM(a, j, from, to, READ(xr),
                         OP == TDM_OP_NORM_L1 ? ABS(AT(xr, j)) : SQUARE(AT(xr, j)), AHEAD(xr));
-                    sum += a;
+                    ADD_BLOCK_AT(from, begin, sum, lost, a);
                 }
                 sum = GROUP_SUM(scratch, sum);
                 s = tdm_squares_of(1, sum);
@@ -46,10 +46,9 @@ KERNEL3(norm, tdm_norm_args, const T, x, tdm_squares, partial, U, out)
                 s = tdm_squares_of(1, MAGNITUDE_OF(GROUP_MAX(key_scratch, largest)));
             }
             KEEP_STATE(all, c, s,
-                 OP == TDM_OP_NORM_L2   ? tdm_squares_merged(all, s)
-                 : OP == TDM_OP_NORM_L1 ? tdm_squares_of(1, all.sum + s.sum)
-                                        : tdm_squares_of(1, MAGNITUDE_OF(MAX(MAGNITUDE_KEY(all.sum),
-                                                                             MAGNITUDE_KEY(s.sum)))));
+                 OP != TDM_OP_NORM_INF
+                     ? tdm_squares_merged(all, s)
+                     : tdm_squares_of(1, MAGNITUDE_OF(MAX(MAGNITUDE_KEY(all.sum), MAGNITUDE_KEY(s.sum)))));
         }
         if (PHASE == TDM_ROWS_SUMS || LANE != 0) continue;
         STORE_U(out, out_at, OP == TDM_OP_NORM_L2 ? SQRT(all.sum) / all.factor : all.sum);

@@ -29,6 +29,15 @@
     (ROW_LOOPS && OP == TDM_OP_REDUCE_PRODUCT &&                                                  \
      ((args.outer_ndim <= 1) & (args.lines == 1) & (args.chunks == 1) & (args.cols <= SUM_BLOCK)))
 
+/* Sums of squares in columns, 64 blocks of lines at a time: of so many columns, after a block. */
+#define GATHER_SQUARES(block, m)                                                                   \
+    if (((block)&63) == 63)                                                                        \
+        FOR_COLUMNS(j, m)                                                                          \
+        {                                                                                          \
+            ADD_BLOCK(OF(gathered), OF(rest), OF(lost));                                           \
+            OF(lost) = 0;                                                                          \
+        }
+
 /* lines of columns between two passes over them: they fit a core's cache */
 #define VARIANCE_ROWS 32
 
@@ -132,7 +141,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
 #if T_IS_FLOAT
         } else if (OP == TDM_OP_REDUCE_VARIANCE) {
             const ACC pivot = LOAD(x, x_at);
-            ACC count = 0, mean = 0, around = 0;
+            ACC count = 0, mean = 0, around = 0, lost = 0;
             for (tdm_i64 line = first; line < last; line++) {
                 LINE(xr, line)
                 FOR_BLOCKS(begin, end, n, SUM_BLOCK)
@@ -145,7 +154,10 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                     b = GROUP_SUM(scratch, b);
                     const ACC d = a - mean, share = of_block / (count + of_block);
                     mean += d * share;
-                    around += b + d * (d * (count * share)); /* 0 without any before, even where d d is infinite */
+                    if (count == 0)
+                        around = b;
+                    else
+                        ADD_BLOCK(around, lost, b + d * (d * (count * share)));
                     count += of_block;
                 }
             }
@@ -167,7 +179,6 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                     SUM(a, j, begin, end, READ(xr) READ_IF(OP == TDM_OP_REDUCE_DOT, br),
                         OP == TDM_OP_REDUCE_DOT ? VALUE(AT(xr, j) * AT(br, j), 1) : VALUE(AT(xr, j), 1), AHEAD(xr));
                     ADD_BLOCK(sum, lost, a);
-                    lost = LOST(lost);
                 }
             }
             sum = GROUP_SUM(scratch, sum - lost);
@@ -195,11 +206,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                         ADD_LINES(SQUARES);
                     else
                         ADD_LINES(MAGNITUDES);
-                    FOR_COLUMNS(j, SLOTS)
-                    {
-                        ADD_BLOCK(OF(sum), OF(lost), OF(some));
-                        OF(lost) = LOST(OF(lost));
-                    }
+                    FOR_COLUMNS(j, SLOTS) { ADD_BLOCK(OF(sum), OF(lost), OF(some)); }
                 }
                 tdm_i32 unsafe = 0;
                 FOR_COLUMNS_SINGLY(j, SLOTS) { unsafe |= !IS_SAFE(OF(sum)); }
@@ -214,6 +221,8 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                 COLUMNS(ACC, squared, 3);
                 COLUMNS(ACC, pivot, 4);
                 COLUMNS(ACC, shift, 5);
+                COLUMNS(ACC, gathered, 6);
+                COLUMNS(ACC, rest, 7);
                 /* Around a shift that is near the mean of the lines before the block: of them and the block together
                  * the squares are more than what it costs that the block's mean is another. The first block's is the
                  * mean of some of its lines. */
@@ -227,6 +236,8 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                 {
                     OF(some) = 0;
                     OF(squared) = 0;
+                    OF(gathered) = 0;
+                    OF(rest) = 0;
                 }
                 const tdm_i64 near = MIN(last - first, 8);
                 ADD_DIFFERENCES(first, first + near);
@@ -255,25 +266,31 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                         OF(sum) += d * share;
                         OF(lost) += b + d * (d * (count * share));
                     }
+                    GATHER_SQUARES((from - first) / SUM_ROWS, SLOTS)
                 }
                 FOR_COLUMNS_SINGLY(j, columns)
                 {
+                    const ACC all = gathered[SLOT_OF(j)] + lost[SLOT_OF(j)];
                     if (args.partial) {
                         y[y_at + j * args.y_step] = sum[SLOT_OF(j)];
-                        y[y_at + j * args.y_step + 1] = lost[SLOT_OF(j)];
+                        y[y_at + j * args.y_step + 1] = all;
                     } else {
-                        PUT_AS(y, y_at + j * args.y_step, SPREAD(lost[SLOT_OF(j)]), args.to);
+                        PUT_AS(y, y_at + j * args.y_step, SPREAD(all), args.to);
                     }
                 }
             } else
 #endif
 #if T_IS_FLOAT
             if (KIND == TDM_OP_REDUCE_VARIANCE) {
+                COLUMNS(ACC, gathered, 4);
+                COLUMNS(ACC, rest, 5);
                 LINE(pivot, 0)
                 FOR_COLUMNS(j, columns)
                 {
                     OF(sum) = 0; /* the mean of the lines so far, less the pivot */
-                    OF(lost) = 0; /* the sum of squares around it */
+                    OF(lost) = 0; /* with `gathered` the sum of squares around it */
+                    OF(gathered) = 0;
+                    OF(rest) = 0;
                 }
                 for (tdm_i64 from = first; from < last; from += VARIANCE_ROWS) {
                     const tdm_i64 to = MIN(last, from + VARIANCE_ROWS);
@@ -303,14 +320,16 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                         OF(sum) += d * share;
                         OF(lost) += OF(factor) + d * (d * (count * share));
                     }
+                    GATHER_SQUARES((from - first) / VARIANCE_ROWS, columns)
                 }
                 FOR_COLUMNS_SINGLY(j, columns)
                 {
+                    const ACC all = OF(gathered) + OF(lost);
                     if (args.partial) {
                         y[y_at + j * args.y_step] = OF(sum);
-                        y[y_at + j * args.y_step + 1] = OF(lost);
+                        y[y_at + j * args.y_step + 1] = all;
                     } else {
-                        PUT_AS(y, y_at + j * args.y_step, SPREAD(OF(lost)), args.to);
+                        PUT_AS(y, y_at + j * args.y_step, SPREAD(all), args.to);
                     }
                 }
             } else
@@ -362,11 +381,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                             LINE(xr, line)
                             FOR_COLUMNS(j, columns) { OF(some) += VALUE(LOAD(xr, j), OF(factor)); }
                         }
-                        FOR_COLUMNS(j, columns)
-                        {
-                            ADD_BLOCK(OF(sum), OF(lost), OF(some));
-                            OF(lost) = LOST(OF(lost));
-                        }
+                        FOR_COLUMNS(j, columns) { ADD_BLOCK(OF(sum), OF(lost), OF(some)); }
                     }
                     tdm_i32 unsafe = 0;
                     FOR_COLUMNS_SINGLY(j, columns) { unsafe |= !IS_SAFE(OF(sum)); }
@@ -402,21 +417,23 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
         tdm_i64 y_at = args.y_offset + column * args.y_step;
         TDM_FOR_INDICES(d, index, row, args.outer_ndim, args.outer_shape)
             y_at += index * args.y_stride[d];
-        ACC mean = 0, squares = 0;
+        ACC mean = 0, squares = 0, lost = 0;
         if (IN_COLUMNS) {
             if (column < across) {
                 for (tdm_i32 c = 0; c < chunks; c++)
                     mean += from[2 * c * across] * (COUNT_OF(c) / all);
                 for (tdm_i32 c = 0; c < chunks; c++)
-                    squares += from[2 * c * across + 1] +
-                               SQUARE(from[2 * c * across] - mean) * COUNT_OF(c);
+                    ADD_BLOCK(squares, lost,
+                              from[2 * c * across + 1] + SQUARE(from[2 * c * across] - mean) * COUNT_OF(c));
                 PUT_AS(y, y_at, SPREAD(squares), args.to);
             }
         } else {
             FOR_LANES_SINGLY(c, chunks) mean += from[2 * c] * (COUNT_OF(c) / all);
             mean = GROUP_SUM(scratch, mean);
             FOR_LANES_SINGLY(c, chunks)
-            squares += from[2 * c + 1] + SQUARE(from[2 * c] - mean) * COUNT_OF(c);
+            {
+                ADD_BLOCK(squares, lost, from[2 * c + 1] + SQUARE(from[2 * c] - mean) * COUNT_OF(c));
+            }
             squares = GROUP_SUM(scratch, squares);
             if (LANE == 0) PUT_AS(y, y_at, SPREAD(squares), args.to);
         }
@@ -434,6 +451,7 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
 #undef RESULT
 #undef IS_SAFE
 #undef VARIANCE_ROWS
+#undef GATHER_SQUARES
 #if IN_STRIPS
 #undef OF_EIGHT
 #undef SQUARES

@@ -214,8 +214,8 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
 
 /* Long sums are taken in blocks in which no partial sum has more than 64 terms. All may be rounded
  * in one direction, as are differences from one number of values that share a grid, so the error is
- * up to a half eps for each. ADD_BLOCK keeps what adding a block's sum loses (Kahan, CACM 8, 1965),
- * for sums in which that would show, however long they are. */
+ * up to a half eps for each. ADD_BLOCK keeps what adding a block's sum loses (Kahan, CACM 8, 1965), however many
+ * blocks there are; an infinite sum has lost nothing. */
 #define SUM_BLOCK (64 * SUM_LANES)
 #if HOLDS /* of which a lane's part is no block */
 #define FOR_BLOCKS_OF(from, to, begin, end)                                                        \
@@ -229,10 +229,19 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
 #define ADD_BLOCK(sum, lost, v)                                                                    \
     do {                                                                                           \
         const ACC tdm_term = (v) - (lost), tdm_total = (sum) + tdm_term;                           \
-        (lost) = (tdm_total - (sum)) - tdm_term;                                                   \
+        const ACC tdm_less = (tdm_total - (sum)) - tdm_term;                                       \
+        (lost) = LOST(tdm_less);                                                                   \
         (sum) = tdm_total;                                                                         \
     } while (0)
-/* The error that a sum lost, or 0 where it is not finite, as that of infinite sums. */
+/* The same of the block from `from` on, the first one at `begin`: most rows are a single block. */
+#define ADD_BLOCK_AT(from, begin, sum, lost, v)                                                    \
+    do {                                                                                           \
+        if ((from) == (begin))                                                                     \
+            (sum) = (v);                                                                           \
+        else                                                                                       \
+            ADD_BLOCK(sum, lost, v);                                                               \
+    } while (0)
+/* What a sum lost, or 0 where that is not finite, as of infinite sums. */
 #define LOST(v) TDM_BY_ACC(tdm_lost_)(v)
 #define tdm_lost_f32(v) (IS_FINITE(v) ? (v) : 0)
 #define tdm_lost_f64(v) (IS_FINITE(v) ? (v) : 0)

@@ -29,7 +29,7 @@
 #define BASE_OF(largest) (ORDER_KEY(largest) > ~INFINITY_KEY ? (largest) : (ACC)0)
 
 typedef struct tdm_powers {
-    ACC largest, sum;
+    ACC largest, sum, lost; /* in adding chunks */
 } tdm_powers;
 
 INLINE tdm_powers tdm_powers_merged(tdm_powers a, tdm_powers b)
@@ -37,7 +37,10 @@ INLINE tdm_powers tdm_powers_merged(tdm_powers a, tdm_powers b)
     tdm_powers all;
     all.largest = VALUE_OF(MAX(ORDER_KEY(a.largest), ORDER_KEY(b.largest)));
     const ACC base = BASE_OF(all.largest);
-    all.sum = a.sum * EXP_NEGATIVE(a.largest - base) + b.sum * EXP_NEGATIVE(b.largest - base);
+    const ACC of_a = EXP_NEGATIVE(a.largest - base), of_b = EXP_NEGATIVE(b.largest - base);
+    const ACC sum_a = a.sum * of_a, sum_b = b.sum * of_b;
+    all.lost = a.lost * of_a + b.lost * of_b;
+    ADD_STATES(all.sum, all.lost, sum_a, sum_b);
     return all;
 }
 
@@ -104,9 +107,10 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
                     ACC a = 0;
                     SUM(a, j, from, to, HELD(xr) READ_MASK(mr),
                         POWER(j, EXP_NEGATIVE(SCORE(xr, mr, j) - base)), ROW_AHEAD(xr, args.x_stride));
-                    ADD_BLOCK(s.sum, lost, a);
+                    ADD_BLOCK_AT(from, begin, s.sum, lost, a);
                 }
                 s.sum = GROUP_SUM(scratch, s.sum);
+                s.lost = 0;
             }
             KEEP_STATE(all, c, s, tdm_powers_merged(all, s));
         }

@@ -40,7 +40,7 @@ static const operation pages[] = {
      .unit = OP_BY_ROW,
      .contents = OP_SQUARES,
      .in_tensor_type = true,
-     .long_rows = {.reads = 2, .kept = 2},
+     .long_rows = {.reads = 2, .kept = 3},
      .cost = 2,
      .call = call,
      .reference = refer},

@@ -288,7 +288,7 @@ const op_list op_reduce = OP_LIST(pages);
                     [Y] = {name_of_y, OP_OUT, left, .dtype = type}},                               \
         .layout = OP_ANY_STRIDES, .unit = part, .contents = OP_SQUARES, FLOATS,                    \
         .is_cold = (what) != REF_L2 || (part) == OP_BY_COLUMN,                                     \
-        .long_rows = {.reads = 1, .kept = (what) == REF_L2 ? 2 : 1}, .call = how,                  \
+        .long_rows = {.reads = 1, .kept = (what) == REF_INF ? 1 : 3}, .call = how,                 \
         .reference = refer                                                                         \
     }
 #define NORMS(title, what)                                                                         \

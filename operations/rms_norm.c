@@ -40,7 +40,7 @@ static void refer(const op_part *p) {
                     [Y] = {"y", OP_OUT, OP_ALL, .over = OP_BIT(X) | OP_BIT(RESIDUAL)}},            \
         .seldom = (without), .number = {"epsilon", 1e-6, false}, .layout = OP_ADJACENT,            \
         .unit = OP_BY_ROW, .contents = OP_SQUARES, .in_tensor_type = true,                         \
-        .long_rows = {.reads = 2, .kept = 2}, .cost = 2, .call = call, .reference = refer          \
+        .long_rows = {.reads = 2, .kept = 3}, .cost = 2, .call = call, .reference = refer          \
     }
 static const operation pages[] = {
     RMS_NORM("rms_norm", OP_BIT(RESIDUAL) | OP_BIT(SUM)),

@@ -96,7 +96,7 @@ static void refer(const op_part *p) {
 
 static const operation pages[] = {
     {.operand = {[X] = OPERAND_X, [Y] = OPERAND_Y},
-     .long_rows = {.reads = 3, .kept = 2},
+     .long_rows = {.reads = 3, .kept = 3},
      SOFTMAX("softmax", "tdm_softmax", PLAIN)},
     {.operand = {[X] = OPERAND_X,
                  [MASK] = {"mask", OP_IN | OP_OPTIONAL, OP_COLS, .low = -2, .high = 2},
@@ -108,11 +108,11 @@ static const operation pages[] = {
      .of_matrices = true,
      SOFTMAX("scaled_softmax+causal", "tdm_softmax_scaled", CAUSAL)},
     {.operand = {[X] = OPERAND_X, [Y] = OPERAND_Y},
-     .long_rows = {.reads = 3, .kept = 2},
+     .long_rows = {.reads = 3, .kept = 3},
      .is_cold = true,
      SOFTMAX("log_softmax", "tdm_log_softmax", LOG)},
     {.operand = {[X] = OPERAND_X, [Y] = {"y", OP_OUT, OP_ROWS, .dtype = OP_SAME}},
-     .long_rows = {.reads = 2, .kept = 2},
+     .long_rows = {.reads = 2, .kept = 3},
      .is_cold = true,
      SOFTMAX("logsumexp", "tdm_logsumexp", LOG_SUM)},
 };

@@ -72,6 +72,7 @@ void tdmi_write_rows(tdmi_writer *self) {
     tdmi_write_places(self, "pieces");
     tdmi_write_values(self, TDMI_BEFORE, "        ");
     /* chunk c of the row, elements [from, to) of the item's; those that were left are of the whole row */
+    if (compensates) tdmi_write(self, "        FOLDED lost = FOLD_START;\n");
     tdmi_write(self, "        FOLDED combined = FOLD_START;\n"
                      "        const tdm_i32 was_left = args.cut.phase == TDM_ROWS_WRITES;\n"
                      "        const tdm_i64 left_at = item / pieces * args.cut.chunks;\n"
@@ -85,12 +86,15 @@ void tdmi_write_rows(tdmi_writer *self) {
                      "                chunk = left[left_at + c];\n"
                      "            } else {\n");
     write_map(self, compensates);
-    tdmi_write(self, "            }\n"
-                     "            if (args.cut.phase == TDM_ROWS_SUMS) {\n"
-                     "                if (LANE == 0) left[left_at + c] = chunk;\n"
-                     "            } else {\n"
-                     "                combined = FOLD_PAIR(combined, chunk);\n"
-                     "            }\n        }\n");
+    tdmi_write(self,
+               "            }\n"
+               "            if (args.cut.phase == TDM_ROWS_SUMS) {\n"
+               "                if (LANE == 0) left[left_at + c] = chunk;\n"
+               "            } else {\n"
+               "                %s\n"
+               "            }\n        }\n",
+               compensates ? "FOLD_SUM(combined, lost, chunk);"
+                           : "combined = FOLD_PAIR(combined, chunk);");
     write_end(self);
     tdmi_write(self, "    }\n}\n");
 }

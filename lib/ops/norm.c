@@ -25,7 +25,8 @@ static tdm_status norm_rows(const norm_call *call, const tdm_tensor *x, const td
                                   .stream = tdmi_stores(queue, args->rows, cols, size, true),
                                   .vectors = tdmi_reduced_vectors(places, size)};
     const tdmi_mem *mems[] = {tdmi_mem_of(x), NULL, tdmi_mem_of(out)};
-    return tdmi_launch_rows(queue, variant, args->rows, cols, mems, 1, 2, args, &args->cut);
+    return tdmi_launch_rows(queue, variant, args->rows, cols, mems, 1, TDM_SUM_NUMBERS, args,
+                            &args->cut);
 }
 
 static tdm_status norms(const norm_call *call, const tdm_tensor *x, const tdmi_reduced *reduced,

@@ -142,7 +142,7 @@ static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_
     const bool has_bias = kernel == TDMI_KERNEL_LAYER_NORM;
     const tdmi_mem *mems[7] = {tdmi_mem_of(o->x), tdmi_mem_of(o->residual), tdmi_mem_of(o->weight)};
     const int partial = has_bias ? 4 : 3;
-    const size_t numbers = has_bias ? 5 : 2; /* of tdm_moments, tdm_squares */
+    const size_t numbers = has_bias ? TDM_MOMENTS_NUMBERS : TDM_SUM_NUMBERS;
     if (has_bias) mems[3] = tdmi_mem_of(o->bias);
     mems[partial + 1] = tdmi_mem_of(o->sum);
     mems[partial + 2] = tdmi_mem_of(o->y);
@@ -201,6 +201,6 @@ tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilo
     const tdmi_variant variant =
         tdmi_rows_variant(queue, TDMI_KERNEL_L2_NORMALIZE, 0, x, y, &xr, places);
     const tdmi_mem *mems[] = {tdmi_mem_of(x), NULL, tdmi_mem_of(y)};
-    return tdmi_launch_rows(queue, variant, xr.rows, xr.cols, mems, 1, 2, &kernel_args,
-                            &kernel_args.cut);
+    return tdmi_launch_rows(queue, variant, xr.rows, xr.cols, mems, 1, TDM_SUM_NUMBERS,
+                            &kernel_args, &kernel_args.cut);
 }

@@ -79,7 +79,8 @@ static tdm_status launch(tdm_queue *queue, unsigned op, const tdm_tensor *x, con
     const tdmi_variant variant =
         tdmi_rows_variant(queue, TDMI_KERNEL_SOFTMAX, op, x, has_rows ? y : x, xr, places);
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(mask), NULL, tdmi_mem_of(y)};
-    return tdmi_launch_rows(queue, variant, xr->rows, xr->cols, mems, 2, 2, args, &args->cut);
+    return tdmi_launch_rows(queue, variant, xr->rows, xr->cols, mems, 2, TDM_SUM_NUMBERS, args,
+                            &args->cut);
 }
 
 static tdm_status run_again(const tdmi_verification *v, const char *function,

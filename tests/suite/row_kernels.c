@@ -7,6 +7,7 @@
 #include "reference/bounds.h"
 #include "suite/expression_call.h"
 #include "support/array.h"
+#include "support/contents.h"
 
 TestSuite(row_kernels, .init = device_open, .fini = device_close);
 
@@ -117,6 +118,16 @@ Test(row_kernels, long_rows, TAGS("lanes")) {
     bound = want * 32 * 0x1p-23;
     check_case("mean of %lld columns", (long long)cols);
     if (run_rows(&mean, arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(y, &want, &bound);
+    /* what each block of a chunk, and each chunk, would lose if they were added as they are */
+    double *const crumbs = numbers(cols);
+    fill_row(TDM_F32, CRUMBS, 0, 0, cols, crumbs);
+    array_set(x, crumbs);
+    for (int64_t j = 0; j < cols; j++)
+        want = j == 0 ? crumbs[0] : want + crumbs[j];
+    bound = bound_of(TDM_SUM, TDM_F32, cols, want, want);
+    const tdm_row_kernel total = TDM_ROW_KERNEL(.map = "x");
+    check_case("sum of %lld columns", (long long)cols);
+    if (run_rows(&total, arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(y, &want, &bound);
     array_free_all();
 }
 

@@ -20,6 +20,7 @@ const char *const content_names[CONTENTS] = {"plain",
                                              "a constant",
                                              "a mean far from 0",
                                              "leaning sums",
+                                             "roots of crumbs",
                                              "a part that is huge",
                                              "tiny",
                                              "tiny but for one element",
@@ -55,6 +56,7 @@ bool has_content(const operation *op, tdm_dtype dtype, content what) {
     if (what == CRUMBS) return op->unit != OP_BY_ELEMENT;
     if (what == FAINT) return op->unit != OP_BY_ELEMENT && dtype != TDM_F16;
     if (what < CONSTANT) return true;
+    if (what == ROOT_CRUMBS) return op->contents & (OP_MEANS | OP_SQUARES);
     if (what < HUGE_PART) return op->contents & OP_MEANS;
     if (what >= FAR_APART) return op->contents & OP_EXPONENTS;
     if (!(op->contents & OP_SQUARES) || dtype == TDM_F16) return false;
@@ -89,6 +91,17 @@ static const double specials[] = {(double)NAN,
                                   1e-6};
 enum { SPECIALS_COUNT = sizeof specials / sizeof *specials };
 
+/* Crumbs are everywhere in short rows; in long ones at the beginning, and so far apart that each chunk of a row has one,
+ * or each block of lines two, of either sign. */
+static bool is_crumb(content what, int64_t j, int64_t cols) {
+    const int64_t apart = cols <= 1000 ? 1 : what == ROOT_CRUMBS ? 16 : 8192;
+    return j < apart || j % apart < (what == ROOT_CRUMBS ? 2 : 1);
+}
+
+bool is_of_crumbs(content what) {
+    return what == CRUMBS || what == LOG_CRUMBS || what == ROOT_CRUMBS;
+}
+
 void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t cols, double *v) {
     const bool f64 = dtype == TDM_F64;
     double mean, spread;
@@ -115,13 +128,19 @@ void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t co
             v[j] = specials[random_integer(0, SPECIALS_COUNT - 1)];
             break;
         case CRUMBS:
-            v[j] = j == 0 ? 1.0 : crumb;
+            v[j] = j == 0 ? 1.0 : is_crumb(what, j, cols) ? crumb : 0.0;
+            break;
+        case ROOT_CRUMBS: /* the first is none: differences from it are as small */
+            v[j] = j == 2 || j == 3          ? 1.0
+                   : is_crumb(what, j, cols) ? 1.0001 * sqrt(crumb / 2)
+                                             : 0.0;
+            if (j % 2 != 0) v[j] = -v[j];
             break;
         case FAINT:
             v[j] = f64 ? 0x1p-537 * (0.6 + 0.05 * noise) : 0x1p-75 * (0.9 + 0.07 * noise);
             break;
         case LOG_CRUMBS:
-            v[j] = j == 0 ? 0.0 : log(crumb);
+            v[j] = j == 0 ? 0.0 : is_crumb(what, j, cols) ? log(crumb) : -(double)INFINITY;
             break;
         case LEANING:
             v[j] = round(random_uniform(-12.0, 20.0)) / 4.0;
