@@ -94,8 +94,8 @@ APART ACC tdm_safe_factor(GLOBAL const T *x, GLOBAL const T *residual, tdm_i32 b
     return RESCALE(GROUP_MAX(key_scratch, key));
 }
 
-/* The sum of two states' sums and what it lost, whichever of them is larger (Møller, BIT 5, 1965); `lost` has what
- * these lost. */
+/* Adds two states' sums, whichever is larger (Møller, BIT 5, 1965). `lost` has what both have lost so far, and then
+ * what the new sum has. */
 #define ADD_STATES(sum, lost, a, b)                                                                \
     do {                                                                                           \
         const ACC tdm_term = (b) - (lost), tdm_total = (a) + tdm_term, tdm_part = tdm_total - (a); \
@@ -104,7 +104,8 @@ APART ACC tdm_safe_factor(GLOBAL const T *x, GLOBAL const T *residual, tdm_i32 b
         (sum) = tdm_total;                                                                         \
     } while (0)
 
-/* The sum of squares of elements times the factor, and what adding chunks lost. Those of TDM_MOST_CHUNKS can be added. */
+/* The sum of squares of elements times the factor, and what adding chunks lost. Those of TDM_MOST_CHUNKS can be
+ * added. */
 typedef struct tdm_squares {
     ACC factor, sum, lost;
 } tdm_squares;
@@ -150,7 +151,7 @@ INLINE tdm_squares tdm_squares_merged(tdm_squares a, tdm_squares b)
             {                                                                                      \
                 ACC tdm_a = 0;                                                                     \
                 SUM(tdm_a, j, tdm_block, tdm_stop, reads, SQUARE((v) * tdm_factor), AHEAD(x));     \
-                ADD_BLOCK_AT(tdm_block, begin, tdm_sum, tdm_lost, tdm_a);                          \
+                TDM_ADD_BLOCK_AT(tdm_block, begin, tdm_sum, tdm_lost, tdm_a);                      \
             }                                                                                      \
             tdm_sum = GROUP_SUM(scratch, tdm_sum);                                                 \
             if (tdm_turn == 0 && !SAFE_SUM(tdm_sum, tdm_sum * (inverse) + (least))) {              \
@@ -209,8 +210,8 @@ INLINE tdm_i32 tdm_moments_are_lost(tdm_moments m, ACC sum, ACC squares, ACC eps
                 ACC tdm_a = 0, tdm_b = 0;                                                          \
                 SUM2(tdm_a, tdm_b, j, tdm_block, tdm_stop, reads,                                  \
                      const ACC tdm_d = (v) * tdm_factor - tdm_pivot, tdm_d, tdm_d * tdm_d, AHEAD(x)); \
-                ADD_BLOCK_AT(tdm_block, begin, tdm_summed, tdm_lost, tdm_a);                       \
-                ADD_BLOCK_AT(tdm_block, begin, tdm_squared, tdm_less_squared, tdm_b);              \
+                TDM_ADD_BLOCK_AT(tdm_block, begin, tdm_summed, tdm_lost, tdm_a);                   \
+                TDM_ADD_BLOCK_AT(tdm_block, begin, tdm_squared, tdm_less_squared, tdm_b);          \
             }                                                                                      \
             tdm_summed = GROUP_SUM(scratch, tdm_summed);                                           \
             tdm_squared = GROUP_SUM(scratch, tdm_squared);                                         \

@@ -34,7 +34,7 @@ KERNEL3(norm, tdm_norm_args, const T, x, tdm_squares, partial, U, out)
                     ACC a = 0;
                     SUM(a, j, from, to, READ(xr),
                         OP == TDM_OP_NORM_L1 ? ABS(AT(xr, j)) : SQUARE(AT(xr, j)), AHEAD(xr));
-                    ADD_BLOCK_AT(from, begin, sum, lost, a);
+                    TDM_ADD_BLOCK_AT(from, begin, sum, lost, a);
                 }
                 sum = GROUP_SUM(scratch, sum);
                 s = tdm_squares_of(1, sum);

@@ -5,8 +5,9 @@
  *
  * Sums are of blocks in which each partial sum has 64 terms, and of blocks' sums with what adding them lost. Squares
  * that overflow or vanish are taken again of the elements times a power of two. A variance takes two passes over each
- * block, in the cache: around the first element of all, and around the mean of the block, so that neither a large mean
- * nor an outlier costs digits; blocks are put together after Chan, Golub and LeVeque (COMPSTAT 1982). */
+ * block, in the cache: around the mean of the blocks before it, or the first element of all, and around its own mean,
+ * so that neither a large mean nor an outlier costs digits; blocks are put together after Chan, Golub and LeVeque
+ * (COMPSTAT 1982), their mean with what adding to it lost. */
 #if T_IS_FLOAT
 #define SIZE(v) ((squares ? (v) : (ACC)1) * (v))
 #define VALUE(v, factor) (OP == TDM_OP_REDUCE_NORM ? SIZE(ABS((v) * (factor))) : (v))
@@ -28,6 +29,10 @@
 #define IS_SHORT                                                                                   \
     (ROW_LOOPS && OP == TDM_OP_REDUCE_PRODUCT &&                                                  \
      ((args.outer_ndim <= 1) & (args.lines == 1) & (args.chunks == 1) & (args.cols <= SUM_BLOCK)))
+
+/* The squares around the mean of so many elements, of those around a number that is `low` below it. */
+#define AROUND_MEAN(squares, low, count)                                                           \
+    ((squares) - MIN(MIN((low) * ((low) * (count)), HIGHEST_FINITE), (squares)))
 
 /* Sums of squares in columns, 64 blocks of lines at a time: of so many columns, after a block. */
 #define GATHER_SQUARES(block, m)                                                                   \
@@ -64,7 +69,8 @@
             FOR_STRIPS(j, at) FOR_REGISTERS(i) VEC_OF(some, j + i) += term(xr + at + i);           \
         }                                                                                          \
     } while (0)
-/* Of the lines [from, to) the differences from shift, added to some, and their squares, added to squared. */
+/* Of the lines [from, to) the differences from sum, the mean so far, added to some, and their squares, added to
+ * squared. */
 #define ADD_DIFFERENCE(p)                                                                          \
     {                                                                                              \
         const VEC d = LOAD_VEC((p) + at + i) - middle;                                             \
@@ -81,7 +87,7 @@
                 FETCH_EIGHT(at, STRIP);                                                            \
                 FOR_REGISTERS(i)                                                                   \
                 {                                                                                  \
-                    const VEC middle = VEC_OF(shift, j + i);                                       \
+                    const VEC middle = VEC_OF(sum, j + i);                                         \
                     VEC a = VEC_OF(some, j + i), b = VEC_OF(squared, j + i);                       \
                     ADD_DIFFERENCE(x0)                                                             \
                     ADD_DIFFERENCE(x1)                                                             \
@@ -100,7 +106,7 @@
             LINE(xr, line)                                                                         \
             FOR_STRIPS(j, at) FOR_REGISTERS(i)                                                     \
             {                                                                                      \
-                const VEC middle = VEC_OF(shift, j + i);                                           \
+                const VEC middle = VEC_OF(sum, j + i);                                             \
                 VEC a = VEC_OF(some, j + i), b = VEC_OF(squared, j + i);                           \
                 ADD_DIFFERENCE(xr)                                                                 \
                 VEC_OF(some, j + i) = a;                                                           \
@@ -141,28 +147,36 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
 #if T_IS_FLOAT
         } else if (OP == TDM_OP_REDUCE_VARIANCE) {
             const ACC pivot = LOAD(x, x_at);
-            ACC count = 0, mean = 0, around = 0, lost = 0;
+            ACC mean = pivot, rest = 0, around = 0, lost = 0; /* rest, lost: what adding to mean, around lost */
             for (tdm_i64 line = first; line < last; line++) {
                 LINE(xr, line)
                 FOR_BLOCKS(begin, end, n, SUM_BLOCK)
                 {
                     const ACC of_block = (ACC)(end - begin);
-                    ACC a = 0, b = 0;
-                    SUM(a, j, begin, end, READ(xr), AT(xr, j) - pivot, AHEAD(xr));
+                    ACC a = 0, b = 0, low = 0;
+                    SUM(a, j, begin, end, READ(xr), AT(xr, j) - mean, AHEAD(xr));
                     a = GROUP_SUM(scratch, a) / of_block;
-                    SUM(b, j, begin, end, READ(xr), SQUARE((AT(xr, j) - pivot) - a), NOTHING_AHEAD);
+                    SUM(b, j, begin, end, READ(xr), SQUARE((AT(xr, j) - mean) - a), NOTHING_AHEAD);
                     b = GROUP_SUM(scratch, b);
-                    const ACC d = a - mean, share = of_block / (count + of_block);
-                    mean += d * share;
-                    if (count == 0)
-                        around = b;
-                    else
+                    if (line > first || begin > 0) {
+                        const ACC count = (ACC)((line - first) * n + begin), share = of_block / (count + of_block);
+                        const ACC d = a + rest;
+                        ADD_BLOCK(mean, rest, d * share);
                         ADD_BLOCK(around, lost, b + d * (d * (count * share)));
-                    count += of_block;
+                    } else {
+                        around = b;
+                        if (end < n || line + 1 < last) { /* a first element far from the others costs a's digits */
+                            SUM(low, j, begin, end, READ(xr), (AT(xr, j) - mean) - a, NOTHING_AHEAD);
+                            low = GROUP_SUM(scratch, low) / of_block;
+                            around = AROUND_MEAN(b, low, of_block);
+                        }
+                        ADD_BLOCK(mean, rest, a);
+                        ADD_BLOCK(mean, rest, low);
+                    }
                 }
             }
             if (LANE == 0 && args.partial) {
-                y[y_at] = mean;
+                y[y_at] = (mean - pivot) - rest;
                 y[y_at + 1] = around;
             } else if (LANE == 0) {
                 PUT_AS(y, y_at, SPREAD(around), args.to);
@@ -219,32 +233,28 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
             }
             if (STRIPS && KIND == TDM_OP_REDUCE_VARIANCE) {
                 COLUMNS(ACC, squared, 3);
-                COLUMNS(ACC, pivot, 4);
-                COLUMNS(ACC, shift, 5);
-                COLUMNS(ACC, gathered, 6);
-                COLUMNS(ACC, rest, 7);
-                /* Around a shift that is near the mean of the lines before the block: of them and the block together
-                 * the squares are more than what it costs that the block's mean is another. The first block's is the
-                 * mean of some of its lines. */
-                LINE(x_pivot, 0)
-                FOR_STRIPS(j, at) FOR_REGISTERS(i)
-                {
-                    VEC_OF(pivot, j + i) = LOAD_VEC(x_pivot + at + i);
-                    VEC_OF(shift, j + i) = VEC_OF(pivot, j + i);
-                }
+                COLUMNS(ACC, off, 4); /* what adding to the mean lost */
+                COLUMNS(ACC, gathered, 5);
+                COLUMNS(ACC, rest, 6);
+                /* Around `sum`, the mean of the lines before the block: of them and the block together the squares are
+                 * more than what it costs that the block's mean is another. The first block's is the mean of some of
+                 * its lines. */
+                LINE(pivot, 0)
+                FOR_STRIPS(j, at) FOR_REGISTERS(i) VEC_OF(sum, j + i) = LOAD_VEC(pivot + at + i);
                 FOR_COLUMNS(j, SLOTS)
                 {
                     OF(some) = 0;
                     OF(squared) = 0;
                     OF(gathered) = 0;
                     OF(rest) = 0;
+                    OF(off) = 0;
                 }
                 const tdm_i64 near = MIN(last - first, 8);
                 ADD_DIFFERENCES(first, first + near);
                 FOR_COLUMNS(j, SLOTS)
                 {
-                    OF(sum) = OF(some) / (ACC)near; /* the mean of the lines so far, less the pivot */
-                    OF(lost) = 0; /* the sum of squares around it */
+                    OF(sum) += OF(some) / (ACC)near;
+                    OF(lost) = 0; /* with `gathered` the sum of squares around it */
                 }
                 for (tdm_i64 from = first; from < last; from += SUM_ROWS) {
                     const tdm_i64 to = MIN(last, from + SUM_ROWS);
@@ -252,7 +262,6 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                     const ACC share = of_block / (count + of_block);
                     FOR_COLUMNS(j, SLOTS)
                     {
-                        OF(shift) = OF(pivot) + OF(sum);
                         OF(some) = 0;
                         OF(squared) = 0;
                     }
@@ -262,8 +271,8 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                         /* squares that overflow are infinite, and elements that are make NaN of all */
                         const ACC a = OF(some) / of_block, no_number = OF(some) - OF(some);
                         const ACC b = (OF(squared) - MIN(OF(some) * a, HIGHEST_FINITE)) + no_number;
-                        const ACC d = ((OF(shift) - OF(pivot)) - OF(sum)) + a;
-                        OF(sum) += d * share;
+                        const ACC d = a + OF(off);
+                        ADD_BLOCK(OF(sum), OF(off), d * share);
                         OF(lost) += b + d * (d * (count * share));
                     }
                     GATHER_SQUARES((from - first) / SUM_ROWS, SLOTS)
@@ -272,7 +281,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                 {
                     const ACC all = gathered[SLOT_OF(j)] + lost[SLOT_OF(j)];
                     if (args.partial) {
-                        y[y_at + j * args.y_step] = sum[SLOT_OF(j)];
+                        y[y_at + j * args.y_step] = (sum[SLOT_OF(j)] - LOAD(pivot, j)) - off[SLOT_OF(j)];
                         y[y_at + j * args.y_step + 1] = all;
                     } else {
                         PUT_AS(y, y_at + j * args.y_step, SPREAD(all), args.to);
@@ -282,15 +291,18 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
 #endif
 #if T_IS_FLOAT
             if (KIND == TDM_OP_REDUCE_VARIANCE) {
-                COLUMNS(ACC, gathered, 4);
-                COLUMNS(ACC, rest, 5);
+                COLUMNS(ACC, off, 4); /* what adding to the mean lost */
+                COLUMNS(ACC, gathered, 5);
+                COLUMNS(ACC, rest, 6);
+                COLUMNS(ACC, low, 7); /* what the mean of a block lacks */
                 LINE(pivot, 0)
                 FOR_COLUMNS(j, columns)
                 {
-                    OF(sum) = 0; /* the mean of the lines so far, less the pivot */
+                    OF(sum) = LOAD(pivot, j); /* the mean of the lines so far */
                     OF(lost) = 0; /* with `gathered` the sum of squares around it */
                     OF(gathered) = 0;
                     OF(rest) = 0;
+                    OF(off) = 0;
                 }
                 for (tdm_i64 from = first; from < last; from += VARIANCE_ROWS) {
                     const tdm_i64 to = MIN(last, from + VARIANCE_ROWS);
@@ -300,25 +312,27 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                     {
                         OF(some) = 0;
                         OF(factor) = 0;
+                        OF(low) = 0;
                     }
                     for (tdm_i64 line = from; line < to; line++) {
                         LINE(xr, line)
-                        FOR_COLUMNS(j, columns) { OF(some) += LOAD(xr, j) - LOAD(pivot, j); }
+                        FOR_COLUMNS(j, columns) { OF(some) += LOAD(xr, j) - OF(sum); }
                     }
                     FOR_COLUMNS(j, columns) { OF(some) /= of_block; }
                     for (tdm_i64 line = from; line < to; line++) {
                         LINE(xr, line)
                         FOR_COLUMNS(j, columns)
                         {
-                            const ACC d = (LOAD(xr, j) - LOAD(pivot, j)) - OF(some);
+                            const ACC d = (LOAD(xr, j) - OF(sum)) - OF(some);
+                            OF(low) += d;
                             OF(factor) += d * d;
                         }
                     }
                     FOR_COLUMNS(j, columns)
                     {
-                        const ACC d = OF(some) - OF(sum);
-                        OF(sum) += d * share;
-                        OF(lost) += OF(factor) + d * (d * (count * share));
+                        const ACC more = OF(low) / of_block, d = (OF(some) + OF(off)) + more;
+                        ADD_BLOCK(OF(sum), OF(off), d * share);
+                        OF(lost) += AROUND_MEAN(OF(factor), more, of_block) + d * (d * (count * share));
                     }
                     GATHER_SQUARES((from - first) / VARIANCE_ROWS, columns)
                 }
@@ -326,7 +340,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                 {
                     const ACC all = OF(gathered) + OF(lost);
                     if (args.partial) {
-                        y[y_at + j * args.y_step] = OF(sum);
+                        y[y_at + j * args.y_step] = (OF(sum) - LOAD(pivot, j)) - OF(off);
                         y[y_at + j * args.y_step + 1] = all;
                     } else {
                         PUT_AS(y, y_at + j * args.y_step, SPREAD(all), args.to);
@@ -417,18 +431,18 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
         tdm_i64 y_at = args.y_offset + column * args.y_step;
         TDM_FOR_INDICES(d, index, row, args.outer_ndim, args.outer_shape)
             y_at += index * args.y_stride[d];
-        ACC mean = 0, squares = 0, lost = 0;
+        ACC mean = 0, rest = 0, squares = 0, lost = 0;
         if (IN_COLUMNS) {
             if (column < across) {
                 for (tdm_i32 c = 0; c < chunks; c++)
-                    mean += from[2 * c * across] * (COUNT_OF(c) / all);
+                    ADD_BLOCK(mean, rest, from[2 * c * across] * (COUNT_OF(c) / all));
                 for (tdm_i32 c = 0; c < chunks; c++)
                     ADD_BLOCK(squares, lost,
                               from[2 * c * across + 1] + SQUARE(from[2 * c * across] - mean) * COUNT_OF(c));
                 PUT_AS(y, y_at, SPREAD(squares), args.to);
             }
         } else {
-            FOR_LANES_SINGLY(c, chunks) mean += from[2 * c] * (COUNT_OF(c) / all);
+            FOR_LANES_SINGLY(c, chunks) { ADD_BLOCK(mean, rest, from[2 * c] * (COUNT_OF(c) / all)); }
             mean = GROUP_SUM(scratch, mean);
             FOR_LANES_SINGLY(c, chunks)
             {
@@ -452,6 +466,7 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
 #undef IS_SAFE
 #undef VARIANCE_ROWS
 #undef GATHER_SQUARES
+#undef AROUND_MEAN
 #if IN_STRIPS
 #undef OF_EIGHT
 #undef SQUARES

@@ -233,8 +233,9 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
         (lost) = LOST(tdm_less);                                                                   \
         (sum) = tdm_total;                                                                         \
     } while (0)
-/* The same of the block from `from` on, the first one at `begin`: most rows are a single block. */
-#define ADD_BLOCK_AT(from, begin, sum, lost, v)                                                    \
+/* The same for the block that begins at `from`. The row's first block, at `begin`, is taken as it is: most rows have no
+ * other. */
+#define TDM_ADD_BLOCK_AT(from, begin, sum, lost, v)                                                \
     do {                                                                                           \
         if ((from) == (begin))                                                                     \
             (sum) = (v);                                                                           \

@@ -28,16 +28,28 @@
 /* -Inf is no base, as -Inf - -Inf is NaN. */
 #define BASE_OF(largest) (ORDER_KEY(largest) > ~INFINITY_KEY ? (largest) : (ACC)0)
 
+/* The base of the powers in rows of several chunks: a multiple of 4 a little above the largest element, where these are
+ * apart. Chunks whose largest elements rise slowly share it; with one for each the sum would be multiplied by a rounded
+ * power at every merge. */
+#define tdm_coarse_f32 50331648.0f /* to which adding rounds to multiples of 4 */
+#define tdm_coarse_f64 27021597764222976.0
+INLINE ACC tdm_coarse_base(ACC largest)
+{
+    const ACC coarse = (largest + TDM_BY_ACC(tdm_coarse_)) - TDM_BY_ACC(tdm_coarse_) + (ACC)4;
+    return VALUE_OF(MAX(ORDER_KEY(coarse), ORDER_KEY(largest)));
+}
+
 typedef struct tdm_powers {
-    ACC largest, sum, lost; /* in adding chunks */
+    ACC largest, sum, lost; /* lost: in adding chunks */
 } tdm_powers;
 
 INLINE tdm_powers tdm_powers_merged(tdm_powers a, tdm_powers b)
 {
     tdm_powers all;
     all.largest = VALUE_OF(MAX(ORDER_KEY(a.largest), ORDER_KEY(b.largest)));
-    const ACC base = BASE_OF(all.largest);
-    const ACC of_a = EXP_NEGATIVE(a.largest - base), of_b = EXP_NEGATIVE(b.largest - base);
+    const ACC base = BASE_OF(tdm_coarse_base(all.largest));
+    const ACC of_a = EXP_NEGATIVE(tdm_coarse_base(a.largest) - base);
+    const ACC of_b = EXP_NEGATIVE(tdm_coarse_base(b.largest) - base);
     const ACC sum_a = a.sum * of_a, sum_b = b.sum * of_b;
     all.lost = a.lost * of_a + b.lost * of_b;
     ADD_STATES(all.sum, all.lost, sum_a, sum_b);
@@ -99,7 +111,7 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
                 KEY key = SCALED ? ~INFINITY_KEY : LOWEST_KEY;
                 LARGEST(key, j, begin, last, HELD(xr) READ_MASK(mr), ORDER_KEY(SCORE(xr, mr, j)), AHEAD(xr));
                 s.largest = VALUE_OF(GROUP_MAX(key_scratch, key));
-                const ACC base = BASE_OF(s.largest);
+                const ACC base = BASE_OF(CHUNKS > 1 ? tdm_coarse_base(s.largest) : s.largest);
                 ACC lost = 0;
                 s.sum = 0;
                 FOR_BLOCKS_OF(from, to, begin, last)
@@ -107,7 +119,7 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
                     ACC a = 0;
                     SUM(a, j, from, to, HELD(xr) READ_MASK(mr),
                         POWER(j, EXP_NEGATIVE(SCORE(xr, mr, j) - base)), ROW_AHEAD(xr, args.x_stride));
-                    ADD_BLOCK_AT(from, begin, s.sum, lost, a);
+                    TDM_ADD_BLOCK_AT(from, begin, s.sum, lost, a);
                 }
                 s.sum = GROUP_SUM(scratch, s.sum);
                 s.lost = 0;
@@ -115,6 +127,8 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
             KEEP_STATE(all, c, s, tdm_powers_merged(all, s));
         }
         if (PHASE == TDM_ROWS_SUMS) continue;
+        if (CHUNKS > 1 && ORDER_KEY(all.largest) > ~INFINITY_KEY) /* in terms of the largest element */
+            all.sum /= EXP_NEGATIVE(all.largest - tdm_coarse_base(all.largest));
         if (TDM_FLAGS & (TDM_OP_SOFTMAX_LOG | TDM_OP_SOFTMAX_LOG_SUM)) {
             const ACC of_sum = LOG(all.sum);
             if (TDM_FLAGS & TDM_OP_SOFTMAX_LOG_SUM) {

@@ -366,9 +366,8 @@ static double attention_error(const verification *v, size_t row, double m, doubl
     }
     if (known->size * fmax(scale, 1) > largest_of(v->arithmetic) / 2) return INFINITY;
     const double scores = scale * known->size;
-    const double error = e * (17 * scores + fmin(2 * scores, 800) + n / 32 + 4);
-    return expm1(error) * exp(error) * (m + y) + 2 * tdmi_sum_factor(n) * e * m +
-           normal_of(v->arithmetic) * n * known->v;
+    const double error = e * (((double)size / 2 + 4) * scores + fmin(2 * scores, 800) + n / 2 + 8);
+    return expm1(error) * exp(error) * (m + y) + normal_of(v->arithmetic) * n * known->v;
 }
 
 /* The bound of element n of an output, whose value is y, without its rounding to the dtype. */
@@ -400,14 +399,15 @@ static double error_of(const verification *v, int out, size_t n, double y, row_s
         const double left = v->terms - rule->number, d = sqrt(size * left / v->terms);
         const double f = d * (1 + sqrt(v->terms));
         return e * (2 * k * size + 4 * f * (d + e * f) * v->terms / left) +
-               half_ulp(v->arithmetic, 0) * v->terms / left;
+               (may_flush(v) ? normal_of(v->arithmetic) : half_ulp(v->arithmetic, 0)) * v->terms /
+                   left;
     }
     case TDMI_VERIFY_LAYER_NORM: {
         const double w = v->before[2] ? fabs(operand(v, 2, n % cols)) : 1;
         const double b = v->before[3] ? operand(v, 3, n % cols) : 0;
         if (!known->known || known->row != row)
             *known = (row_size){.row = row, .known = true, .size = layer_norm_size(v, row, cols)};
-        return known->size < 0 ? 0 : e * (8 * known->size * w + k * fabs(y - b) + 2 * fabs(b));
+        return known->size < 0 ? 0 : e * (16 * known->size * w + k * fabs(y - b) + 2 * fabs(b));
     }
     case TDMI_VERIFY_ATTENTION:
         return attention_error(v, row, m, size, known);
@@ -444,11 +444,11 @@ static bool is_right(const verification *v, int out, const void *results, size_t
     if (isinf(error)) return true;
     if (v->rule.rounds_twice && tdm_dtype_size(dtype) == 2)
         error += 1.2 * half_ulp(dtype, fmax(m, size));
+    error += v->rule.products * (flushes ? normal_of(v->arithmetic) : half_ulp(v->arithmetic, 0));
     if (v->arithmetic == TDM_F64) error *= 2; /* the reference's is as large */
     if (v->arithmetic == TDM_F32)
         error += (dtype == TDM_F32 ? 1e-3 : 1.001) * half_ulp(dtype, size + error);
     error += flushes ? normal_of(v->arithmetic) : 4 * half_ulp(dtype, 0);
-    error += v->rule.products * (flushes ? normal_of(v->arithmetic) : half_ulp(v->arithmetic, 0));
     wrong->allowed = error;
     if (isinf(got)) return (got > 0) == (y > 0) && size + error + half_ulp(dtype, most) >= most;
     return fabs(got - y) <= error;

@@ -29,7 +29,8 @@ static inline double tdmi_sum_factor(double terms) { return fmin(8 + terms / 2, 
 typedef struct tdmi_verify_rule {
     tdmi_verify_kind kind;
     double factor, number;
-    double products; /* how many may be subnormal, times the sum's factor if above 1; in a variance all squares are */
+    /* how many products may be subnormal, times their sum's factor if that is above 1; not of a variance's squares */
+    double products;
     bool rounds_twice;  /* a 16-bit result may have been rounded once before */
     bool adds_residual; /* operand 1 is added to operand 0, the sum is rounded, and is output 4 */
 } tdmi_verify_rule;

@@ -50,7 +50,7 @@ static void weigh(const ref_attention *a, const double *v, int64_t keys, double 
     long double total = 0.0L;
     for (int64_t j = 0; j < keys; j++) {
         const double far = fmin(most - scores[j], 800.0);
-        errors[j] = 17.0 * sizes[j] + far + (double)keys / 32.0 + 4.0;
+        errors[j] = (0.5 * (double)a->head_size + 4.0) * sizes[j] + far + 0.5 * (double)keys + 8.0;
         if (scores[j] > -(double)INFINITY) total += expl((long double)scores[j] - most);
     }
     for (int64_t j = 0; j < keys; j++) /* -1: it does not count */
@@ -59,12 +59,11 @@ static void weigh(const ref_attention *a, const double *v, int64_t keys, double 
                         : (double)(expl((long double)scores[j] - most) / total);
     for (int64_t c = 0; c < a->value_size; c++) {
         long double sum = 0.0L;
-        double magnitude = 0.0, error = 0.0, all = 0.0;
+        double error = 0.0, all = 0.0;
         for (int64_t j = 0; j < keys; j++) {
             const double x = v[j * a->value_size + c];
             if (scores[j] == -1.0) continue;
             sum += (long double)scores[j] * x;
-            magnitude += scores[j] * fabs(x);
             all += fabs(x);
         }
         for (int64_t j = 0; j < keys; j++)
@@ -72,7 +71,7 @@ static void weigh(const ref_attention *a, const double *v, int64_t keys, double 
                 error +=
                     scores[j] * (fabs(v[j * a->value_size + c]) + fabs((double)sum)) * errors[j];
         result[c] = isfinite(most) ? (double)sum : (double)NAN;
-        error = eps * (error + 2.0 * sum_factor(keys) * magnitude) +
+        error = eps * error +
                 (eps > 1e-10 ? 0x1p-126 : 0x1p-1022) * all; /* weights below the normal numbers */
         bound[c] = stored(a->dtype, result[c], isfinite(error) ? error : 0.0);
     }

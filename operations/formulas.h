@@ -17,7 +17,8 @@ double ref_activation(tdm_activation activation, double x);
 double ref_activation_bound(tdm_activation activation, double x, double dx, double eps);
 
 /* C = activation(alpha·op(A)·op(B) + beta·C + bias) for one product; a, b as stored (k x m when
- * transposed). bias may be NULL. bound: that of ops.h, with at most 16·eps·(|alpha||A||B| + |beta||C|). */
+ * transposed). bias may be NULL. bound: that of ops.h, min((k + 2) / 2, 16)·eps·(|alpha||A||B| + |beta||C|), and what
+ * subnormal products lose, through the activation. */
 typedef struct ref_gemm {
     tdm_dtype dtype;
     int64_t m, n, k;

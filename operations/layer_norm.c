@@ -41,7 +41,7 @@ static void refer(const op_part *p) {
             const double unit = (double)(((long double)row[j] - mean) / deviation);
             const double y = unit * w + b;
             /* The mean is right to a few eps of the largest element; the rest is relative. */
-            const double error = 8.0 * eps * most / (double)deviation * fabs(w) +
+            const double error = 16.0 * eps * most / (double)deviation * fabs(w) +
                                  sum_factor(p->cols) * eps * fabs(unit * w) +
                                  (variance == 0.0L ? 0.0 : 2.0 * eps * fabs(b));
             p->y[Y][r * p->cols + j] = y;

@@ -50,7 +50,7 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     const bool variance = o->op == TDM_OP_REDUCE_VARIANCE;
-    /* a product overflows, or not, by the order of its factors; a root of next to nothing has no bound */
+    /* a product overflows, or not, by the order of its factors; the bound of a root needs that of the variance */
     if (o->op != TDM_OP_REDUCE_PRODUCT && !o->root)
         TDMI_VERIFY(o->function, queue, args, 2,
                     reduce(o, v->queue, v->t[0], dims, count, mean, correction, v->t[1]),

@@ -181,7 +181,7 @@ Test(traps, scratch_runs_out) {
     leave(0, 0);
     cuda_sim_heal();
     REFUSED(tdm_row_norm(s.queue, TDM_NORM_L2, &x, &out), TDM_ERROR_OUT_OF_MEMORY,
-            "cudaMalloc of 1024 bytes");
+            "cudaMalloc of 1536 bytes");
     CHECK(cuda_sim_calls("cudaMalloc") == 1, "%lu calls", cuda_sim_calls("cudaMalloc"));
     tdm_buffer_release(kept);
     OK(tdm_row_norm(s.queue, TDM_NORM_L2, &x, &out));

@@ -71,7 +71,8 @@ void run_lost(void) {
     OK(tdm_queue_finish(queue));
     if (rank == 1) _exit(0);
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x));
-    OK(tdm_comm_set_timeout(comm, 1)); /* now: the call itself may take a second on a busy machine */
+    OK(tdm_comm_set_timeout(comm,
+                            1)); /* now: the call itself may take a second on a busy machine */
     tdm_buffer *more =
         NULL; /* of a size that the pool has not: a driver may take its time over it */
     OK(tdm_buffer_create(device, 1 << 20, &more));

@@ -1,7 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Every function of OpenCL that the backend calls, made to fail on two devices of pocl, as they are or, with TDM_LIMITS,
- * shown as GPUs, through the stand-in of tests/calls. tests/failing/failing.h says which calls, and what must then be
- * so; apart from that no command queue, memory, program or kernel is left, but those that could not be given back.
+/* Every function of OpenCL that the backend calls, made to fail on two devices of pocl, as they are or, with
+ * TDM_LIMITS, shown as GPUs, through the stand-in of tests/calls. tests/failing/failing.h says which calls, and what
+ * must then be so; apart from that no command queue, memory, program or kernel is left, but those that could not be
+ * given back.
  *
  * The kernels come from the cache, which a run without failures fills; with TDM_TEST_SOURCES they are built of their
  * sources every time. */
@@ -56,6 +57,7 @@ static void excuse(const failing_excuse *added, size_t count) {
     size_t n = 0;
     while (unseen[n].function)
         n++;
+    if (n + count >= sizeof unseen / sizeof *unseen) abort();
     memcpy(&unseen[n], added, count * sizeof *added);
 }
 #define EXCUSE(list) excuse(list, sizeof(list) / sizeof *(list))

@@ -89,9 +89,9 @@ static void check_contents(const op_list *page) {
     static const int64_t lengths[][2][2] = {{{2, 100}, {1, 32768}}, {{4, 1000}, {2, 20003}},
                                             {{4, 2}, {1, 30001}},   {{6, 64}, {3, 66666}},
                                             {{3, 300}, {1, 66003}}, {{2, 257}, {1, 1000003}}};
-    /* for crumbs: what a block of 32 leaves is added one after the other, and so would be a row without blocks, and
-     * blocks and chunks themselves */
-    static const int64_t chains[][2] = {{2, 31}, {3, 1000}, {1, 1000003}, {3, 262147}};
+    /* What a block of 32 leaves is added one after the other, and so would be a row without blocks, and blocks and
+     * chunks themselves. The last one is of columns. */
+    static const int64_t chains[][2] = {{2, 31}, {3, 1000}, {1, 1000003}, {3, 1000003}};
     enum { SLOW = 3, COUNT = sizeof lengths / sizeof *lengths };
     for (size_t o = 0; o < page->count; o++) {
         const operation *const op = &page->op[o];
@@ -107,10 +107,10 @@ static void check_contents(const op_list *page) {
                     continue;
                 /* one way on devices whose compilers take their time */
                 int way = (first + d) % ways;
-                for (int i = 0; i < (is_of_crumbs(what) && !small ? 3 : 2); i++, turn++) {
+                for (int i = 0; i < (is_chained(what) && !small ? 3 : 2); i++, turn++) {
                     if (!in_turn(turn)) continue;
                     const bool by_column = op->unit == OP_BY_COLUMN;
-                    const int64_t *const of = is_of_crumbs(what)
+                    const int64_t *const of = is_chained(what)
                                                   ? chains[i == 2 && by_column ? 3 : i]
                                                   : lengths[turn / 2 % (small ? SLOW : COUNT)][i];
                     const int64_t columns[] = {of[1], of[0]};

@@ -182,6 +182,17 @@ Test(reduce, sums_that_cancel) {
         }
 }
 
+/* The mean of many short lines changes by less than its last place with each of them. */
+Test(reduce, variance_that_drifts) {
+    const int64_t shape[] = {small ? 2000 : 250000, 2, 4}, half = shape[0] * 4;
+    array *x = array_new(TDM_F32, 3, shape, (const int64_t[]){8, 4, 1});
+    for (int64_t i = 0; i < x->count; i++)
+        x->v[i] = i % 8 % 4 == 0 && i < 8 ? 0.0 : i < half ? 1.0 : 1.003;
+    array_set(x, x->v);
+    reduce_case(REF_VARIANCE, x, 5, TDM_F32, WITHOUT_DIMS, 0);
+    array_free_all();
+}
+
 /* Long sums of ones, and of equal elements that are no binary fractions: errors must not add up. */
 Test(reduce, sums_are_accurate) {
     const int64_t n = small ? 20000 : (int64_t)1 << 22;

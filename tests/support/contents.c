@@ -20,6 +20,7 @@ const char *const content_names[CONTENTS] = {"plain",
                                              "a constant",
                                              "a mean far from 0",
                                              "leaning sums",
+                                             "drift",
                                              "roots of crumbs",
                                              "a part that is huge",
                                              "tiny",
@@ -91,15 +92,15 @@ static const double specials[] = {(double)NAN,
                                   1e-6};
 enum { SPECIALS_COUNT = sizeof specials / sizeof *specials };
 
-/* Crumbs are everywhere in short rows; in long ones at the beginning, and so far apart that each chunk of a row has one,
- * or each block of lines two, of either sign. */
+/* Crumbs are everywhere in short rows; in long ones at the beginning, and so far apart that each chunk of a row has
+ * one, or each block of lines two, of either sign. */
 static bool is_crumb(content what, int64_t j, int64_t cols) {
     const int64_t apart = cols <= 1000 ? 1 : what == ROOT_CRUMBS ? 16 : 8192;
     return j < apart || j % apart < (what == ROOT_CRUMBS ? 2 : 1);
 }
 
-bool is_of_crumbs(content what) {
-    return what == CRUMBS || what == LOG_CRUMBS || what == ROOT_CRUMBS;
+bool is_chained(content what) {
+    return what == CRUMBS || what == LOG_CRUMBS || what == ROOT_CRUMBS || what == DRIFT;
 }
 
 void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t cols, double *v) {
@@ -130,7 +131,10 @@ void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t co
         case CRUMBS:
             v[j] = j == 0 ? 1.0 : is_crumb(what, j, cols) ? crumb : 0.0;
             break;
-        case ROOT_CRUMBS: /* the first is none: differences from it are as small */
+        case DRIFT:
+            v[j] = j == 0 ? 0.0 : j < cols / 2 ? 1.0 : 1.0 + 8.0 * sqrt(compute_eps(dtype));
+            break;
+        case ROOT_CRUMBS: /* the first element is a crumb, so that differences from it are as small as crumbs */
             v[j] = j == 2 || j == 3          ? 1.0
                    : is_crumb(what, j, cols) ? 1.0001 * sqrt(crumb / 2)
                                              : 0.0;

@@ -15,12 +15,14 @@ typedef enum content {
     FIRST_NAN,     /* the first */
     ANY_NAN,       /* one anywhere, of any bits */
     SPECIALS, /* zeros of both signs, numbers that overflow f16, infinities; of operations on elements */
-    CRUMBS, /* 1 and halves of its last place; of operations that make something of several elements */
+    CRUMBS, /* 1 and halves of its last place, in long rows among zeros; of operations that make something of several
+             * elements */
     FAINT, /* products and squares are less than half of the smallest subnormal number; of the same operations */
     /* with OP_MEANS */
     CONSTANT,
     FAR_MEAN, /* and little noise */
     LEANING, /* a coarse grid and a first element off it, so that differences from it round in one direction */
+    DRIFT,       /* the second half a little above the first, and a first element far from both */
     ROOT_CRUMBS, /* of such squares, of either sign; with OP_SQUARES, too */
     /* with OP_SQUARES */
     HUGE_PART,    /* squares overflow, in one chunk alone */
@@ -53,7 +55,7 @@ void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t co
 /* An epsilon for such rows: 0 only where nothing is divided by 0. */
 double epsilon_for(tdm_dtype dtype, content what);
 
-/* Whether such rows are to be of lengths that are added up in ways of their own. */
-bool is_of_crumbs(content what);
+/* Whether such rows have their own lengths: `chains` in tests/suite/operations.c. */
+bool is_chained(content what);
 
 #endif

@@ -58,10 +58,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tens
 /** y[indices[i...], :] += source[i..., :], what gather_rows' gradient needs. y: [n, cols...]; indices: i32 or i64, any
  * shape; source: [indices..., cols...], of y's dtype, a float. Strides as tdm_gather_rows. Rows with one index are
  * added to that of y in the order in which they come in source, one by one, rounded to the dtype once: no atomic
- * operations, so that results repeat bit for bit. Error, as in ops.h, of n rows: n · e/2 · (|y| + Σ|source|). Negative indices, and n or more, are left out. y overlaps neither
- * of the others. The indices are sorted first (see below how, and with how much memory); then the time is that of
- * reading source once, but where most indices are equal: a row of y is one group's work. Fewer than 2³¹ rows of y,
- * and indices. */
+ * operations, so that results repeat bit for bit. Error, e as in ops.h, of a row to which m rows are added:
+ * m · e/2 · (|y| + Σ|source|). Negative indices, and n or more, are left out. y overlaps neither of the others. The
+ * indices are sorted first (see below how, and with how much memory); then the time is that of reading source once, but
+ * where most indices are equal: a row of y is one group's work. Fewer than 2³¹ rows of y, and indices. */
 TDM_API TDM_MUST_USE tdm_status tdm_scatter_add_rows(tdm_queue *queue, const tdm_tensor *source,
                                                      const tdm_tensor *indices, tdm_tensor *y);
 

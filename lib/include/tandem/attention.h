@@ -62,9 +62,8 @@ TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t s
  * f16 and bf16 are multiplied and summed in f32, and y is rounded once. OpenCL devices that are CPUs and run native
  * kernels give TDM_ERROR_UNSUPPORTED for memory that only the driver finds (tdm_opencl_adopt_memory).
  * Error, with the exact scores s and weights w of n keys, and S_j = |scale| Σ|q k_j|:
- * e · Σ w_j (|v_j| + |y|)(17 S_j + min(max(s) - s_j, 800) + n/32 + 4) + 2ke · Σ w_j |v_j|, and
- * 2⁻¹²⁶ Σ |v_j|, in f64 2⁻¹⁰²², for weights below the normal numbers; where S_j is below
- * 1/(17e). */
+ * e · Σ w_j (|v_j| + |y|)((D/2 + 4) S_j + min(max(s) - s_j, 800) + n/2 + 8), and 2⁻¹²⁶ Σ |v_j|, in f64
+ * 2⁻¹⁰²², for weights below the normal numbers; where (D/2 + 4) S_j is below 1/e. */
 TDM_API TDM_MUST_USE tdm_status tdm_attention(tdm_queue *queue,
                                               const tdm_attention_options *options,
                                               const tdm_tensor *q, const tdm_tensor *k,

@@ -56,7 +56,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_arange(tdm_queue *queue, double start, doubl
 
 /** `count` numbers from start, in steps of (end - start) / (count - 1) up to end itself or, without `endpoint`, of
  * (end - start) / count; computed as tdm_fill_range does. dtype: a float. start, end and end - start are finite.
- * Error, as in ops.h: e(|start| + 2|y - start| + |y|) / 2. */
+ * Error, as in ops.h: e(|start| + 2|y - start| + |y|) / 2, and where the step is subnormal half of the smallest
+ * subnormal number for each step up to y. */
 TDM_API TDM_MUST_USE tdm_status tdm_linspace(tdm_queue *queue, double start, double end,
                                              int64_t count, bool endpoint, tdm_dtype dtype,
                                              tdm_tensor *tensor);

@@ -27,11 +27,11 @@
  * in f64 2⁻⁵²; n is how many terms are added, and k = min(8 + n/2, 64), as sums are made of blocks. What f16 and
  * bf16 round once, to half a unit in the last place, is not counted, nor are two of the smallest subnormal numbers
  * and, where products or squares are added, half of one for each of these. On devices that take subnormal numbers for
- * 0 their size is added. Where the absolute values of what is added, squares among them, have an infinite sum in that
- * arithmetic, the result may be infinite or NaN, unless its header promises more. The tests hold every device to these
- * bounds with
- * hard inputs as well: outliers anywhere, means far from 0, squares that overflow or vanish, exponents far apart, rows
- * of a million elements. The functions of functions.h have bounds in units in the last place.
+ * 0 their size is added. Where the absolute values of what is added, or its squares, have an infinite sum in f32, or of
+ * f64 in f64, the result may be infinite or NaN, unless the function's description promises more. The tests hold
+ * every device to these bounds with hard inputs as well: outliers anywhere, means far from 0, squares that overflow
+ * or vanish, exponents far apart, rows of a million elements. The functions of functions.h have bounds in units in
+ * the last place.
  *
  * Threads: as the queue. */
 #ifndef TANDEM_OPS_H
@@ -115,6 +115,7 @@ TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
  * where C is stored by columns, the sum may be rounded to C's dtype before the bias is added. What the activation
  * takes may have been rounded. In f16 subnormal numbers count. In bf16 they may count as 0, in A, in B and as
  * results, as they do in the bf16 instructions of some processors.
+ * alpha and beta are rounded to f32 where the arithmetic is.
  * Error: for any order of the sum below (K + 2) · e/2 · (|alpha| Σ|ab| + |beta C|) (Higham 2002, 3.1), and in the
  * tests, with K up to some thousands, below 16e of it; 2e of the sums before and after the bias; then as
  * tdm_bias_add. With TF32 2⁻¹⁰ of Σ|ab| more. What subnormal products lose is multiplied by |alpha| where that is
@@ -164,14 +165,14 @@ TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kin
 
 /* The epsilon of the functions below is at least 0, and is rounded to f32 where the arithmetic is.
  * Squares that would overflow or underflow are taken of a row that is scaled by a power of two, so
- * that y is right wherever it fits the dtype. Results below the smallest normal number are
- * subnormal on devices that have these. With an epsilon of 0, 0 / 0 is NaN: a row of zeros, and in
- * LayerNorm a row of equal elements. */
+ * that y is right wherever it fits the dtype; with a weight also y without the weight has to. Results below the
+ * smallest normal number are subnormal on devices that have these. With an epsilon of 0, 0 / 0 is NaN: a row of
+ * zeros, and in LayerNorm a row of equal elements. */
 
 /** y = (x - mean) / √(variance + epsilon) · weight + bias for each row, variance biased, computed
  * around the mean (Ba et al. 2016), whatever the mean is and wherever outliers are. weight, bias
  * [cols], each may be NULL. In place: y may be x.
- * Error: 8e · max|x| / √(variance + epsilon) · |weight| + k·e|y - bias| + 2e|bias|; of equal elements, which give
+ * Error: 16e · max|x| / √(variance + epsilon) · |weight| + k·e|y - bias| + 2e|bias|; of equal elements, which give
  * the bias, none. */
 TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x,
                                                const tdm_tensor *weight, const tdm_tensor *bias,
@@ -200,7 +201,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor 
 
 /** Batch normalisation at inference: y = (x - mean[c]) / √(variance[c] + epsilon) · weight[c] +
  * bias[c], x [N, C, ...] contiguous, the others [C]; weight and bias may be NULL. In place: y may
- * be x (Ioffe & Szegedy 2015). Error: 8e((|x| + |mean|) · |weight| / √(variance + epsilon) + |bias|). */
+ * be x (Ioffe & Szegedy 2015). Error: 8e((|x| + |mean|) · |weight| / √(variance + epsilon) + |bias|), where
+ * 1 / √(variance + epsilon), and that times weight, are normal numbers. */
 TDM_API TDM_MUST_USE tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x,
                                                const tdm_tensor *mean, const tdm_tensor *variance,
                                                const tdm_tensor *weight, const tdm_tensor *bias,
@@ -280,8 +282,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator
 
 /** y = mean + deviation · z, one fused multiply-add, z standard normal by Box and Muller (1958):
  * elements 2k and 2k + 1 are √(-2 ln u) cos 2πv and √(-2 ln u) sin 2πv of two uniforms. Float
- * dtypes only. Within 2 ulp of the exact value for f32 and f64 when mean is 0. Error: e(2|deviation · z| + |y|/2);
- * mean and deviation are rounded to f32 where the arithmetic is. */
+ * dtypes only. mean and deviation are rounded to f32 where the arithmetic is. Error: e(2|deviation · z| + |y|/2); for
+ * f32 and f64 2 ulp when mean is 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator,
                                                 double mean, double deviation, tdm_tensor *y);
 

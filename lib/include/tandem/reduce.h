@@ -51,13 +51,15 @@ TDM_API TDM_MUST_USE tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, 
  * each block of x is read twice, from the cache, the second time around its own mean (Chan, Golub
  * & LeVeque 1982). NaN where n - correction is 0 or less. correction: finite, not negative. x: a
  * float. Error: e(2k·y + 4f(d + e·f) · n / (n - correction)), where d is the deviation √(Σ(x - mean)² / n),
- * and f is d and how far the first element is from the mean. */
+ * and f is d and how far the first element is from the mean. What subnormal squares lose is divided by n - correction,
+ * too. */
 TDM_API TDM_MUST_USE tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                              size_t count, double correction, tdm_tensor *y);
 
 /** y = the root of that, the standard deviation: infinite where the variance is. Error: that of the variance, with
  * what its squares lose where they are subnormal, divided by y, or the root of that error where it is less; and 4e·y.
- * So it may be 0 where it should be below 10⁻²³, in f64 below 10⁻¹⁶². */
+ * So it may be 0 where √(Σ(x - mean)² / n) is up to 3·10⁻²³, in f64 3·10⁻¹⁶²; on devices that take
+ * subnormal numbers for 0, up to 1.1·10⁻¹⁹ and 1.5·10⁻¹⁵⁴. */
 TDM_API TDM_MUST_USE tdm_status tdm_standard_deviation(tdm_queue *queue, const tdm_tensor *x,
                                                        const int *dims, size_t count,
                                                        double correction, tdm_tensor *y);
