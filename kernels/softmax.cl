@@ -1,8 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Softmax of each row: of a chunk the largest element and the sum of exp(x - largest), which are put in terms of the
- * larger one where two chunks merge (Milakov and Gimelshein, arXiv:1805.02867). A CPU keeps the powers of a row of one
- * chunk, which fits its cache, unrounded; else they are computed again, which is cheaper than memory. NaN and +Inf
- * reach the sum, and so the whole row. y may be x.
+/* Softmax of each row: of a chunk the largest element and the sum of exp(x - base), where the base is that element or,
+ * in rows of several chunks, a little above it. Where two chunks merge, their sums are put in terms of the larger base
+ * (Milakov and Gimelshein, arXiv:1805.02867). A CPU keeps the powers of a row of one chunk, which fits its cache,
+ * unrounded; else they are computed again, which is cheaper than memory. NaN and +Inf reach the sum, and so the whole
+ * row. y may be x.
  * Of logarithms a row is x - largest - log(sum), and of log_sum the element largest + log(sum), Inf where one is Inf.
  * With SCALED it is that of x scale + mask, of which a causal row counts its first columns alone. The others are 0,
  * or NaN where the row's sum is NaN or there is none, as if they had been -Inf. */
