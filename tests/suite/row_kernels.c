@@ -118,16 +118,21 @@ Test(row_kernels, long_rows, TAGS("lanes")) {
     bound = want * 32 * 0x1p-23;
     check_case("mean of %lld columns", (long long)cols);
     if (run_rows(&mean, arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(y, &want, &bound);
-    /* what each block of a chunk, and each chunk, would lose if they were added as they are */
-    double *const crumbs = numbers(cols);
-    fill_row(TDM_F32, CRUMBS, 0, 0, cols, crumbs);
-    array_set(x, crumbs);
+    array_free_all();
+}
+
+/* Each chunk has a crumb, which it would lose if chunks were added as they are, and the first one has many. */
+Test(row_kernels, chunks, TAGS("lanes")) {
+    const int64_t cols = small ? 1 << 17 : 1 << 20;
+    array *const arrays[] = {array_1d(TDM_F32, cols), array_1d(TDM_F32, 1)};
+    double want = 0;
+    fill_row(TDM_F32, CRUMBS, 0, 0, cols, arrays[0]->v);
+    array_set(arrays[0], arrays[0]->v);
     for (int64_t j = 0; j < cols; j++)
-        want = j == 0 ? crumbs[0] : want + crumbs[j];
-    bound = bound_of(TDM_SUM, TDM_F32, cols, want, want);
+        want += arrays[0]->v[j];
+    const double bound = bound_of(TDM_SUM, TDM_F32, cols, want, want);
     const tdm_row_kernel total = TDM_ROW_KERNEL(.map = "x");
-    check_case("sum of %lld columns", (long long)cols);
-    if (run_rows(&total, arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(y, &want, &bound);
+    if (run_rows(&total, arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(arrays[1], &want, &bound);
     array_free_all();
 }
 

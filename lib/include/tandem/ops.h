@@ -27,11 +27,11 @@
  * in f64 2⁻⁵²; n is how many terms are added, and k = min(8 + n/2, 64), as sums are made of blocks. What f16 and
  * bf16 round once, to half a unit in the last place, is not counted, nor are two of the smallest subnormal numbers
  * and, where products or squares are added, half of one for each of these. On devices that take subnormal numbers for
- * 0 their size is added. Where the absolute values of what is added, or its squares, have an infinite sum in f32, or of
- * f64 in f64, the result may be infinite or NaN, unless the function's description promises more. The tests hold
- * every device to these bounds with hard inputs as well: outliers anywhere, means far from 0, squares that overflow
- * or vanish, exponents far apart, rows of a million elements. The functions of functions.h have bounds in units in
- * the last place.
+ * 0 their size is added. Where the terms of a sum, all taken as positive, add up to more than the largest number of
+ * the dtype that is computed in, the result may be infinite or NaN, unless the function's description promises more.
+ * The tests hold every device to these bounds with hard inputs as well: outliers anywhere, means far from 0, squares
+ * that overflow or vanish, exponents far apart, rows of a million elements. The functions of functions.h have bounds
+ * in units in the last place.
  *
  * Threads: as the queue. */
 #ifndef TANDEM_OPS_H
