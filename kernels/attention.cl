@@ -145,6 +145,21 @@ INLINE ACC tdm_attention_take(ACC *to, const T *from, tdm_i64 stride, tdm_i32 ro
     return any;
 }
 
+/* Adds what weighs elements that are not finite, to the rows that count their keys: others keep their bits. */
+APART void tdm_attention_add_others(ACC *sums, const ACC *scores, tdm_i32 rows, const T *v, tdm_i64 stride, tdm_i32 n,
+                                    tdm_i32 width)
+{
+    for (tdm_i32 e = 0; e < n * width; e++) {
+        const tdm_i32 j = e / width, c = e % width;
+        const ACC element = LOAD(v + j * stride, c);
+        for (tdm_i32 i = 0; i < rows && !IS_FINITE(element); i++) {
+            const tdm_i32 first = i / VEC_LEN * VEC_LEN, r = i % VEC_LEN;
+            const ACC power = scores[first * SCORES + j * VEC_LEN + r];
+            if (BITS_KEY(power) >= 0) sums[first * WIDE + c * VEC_LEN + r] += power * element;
+        }
+    }
+}
+
 /* Vectors of n columns of VEC_LEN rows, the last of `rows` in place of those that are not there. */
 INLINE void tdm_attention_turn(ACC *to, const T *from, tdm_i64 stride, tdm_i32 rows, tdm_i32 n)
 {
@@ -227,7 +242,6 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
     PRIVATE_ARRAY(ACC, ones, ROWS);
     PRIVATE_ARRAY(ACC, line, WIDE);
     const ACC scale = SCALAR(args.scale);
-    const VEC none = {0};
     for (tdm_i32 r = 0; r < ROWS; r++)
         ones[r] = 1;
     FOR_ROWS(item, args.items)
@@ -271,21 +285,12 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                     const tdm_i32 width = MIN(cols - from, VALUES);
                     ACC *const to = sums + from * VEC_LEN;
                     const tdm_i32 finite = tdm_attention_take(block_of, vb + from, args.v_row, n, width) == 0;
-                    if (finite)
-                        tdm_attention_multiply(rows, to, WIDE, change, start == 0, block_of, 1, VALUES, scores, SCORES,
-                                               width, n);
-                    for (tdm_i32 i = 0; i < rows && !finite; i += VEC_LEN) {
-                        const ACC *const s = scores + i * SCORES;
-                        VEC *const out = (VEC *)(to + i * WIDE);
-                        for (tdm_i32 c = 0; c < width; c++) {
-                            if (start == 0) out[c] = none;
-                            out[c] *= *(VEC *)(change + i);
-                            for (tdm_i32 j = 0; j < n * VEC_LEN; j++) {
-                                const ACC weighted = s[j] * block_of[j / VEC_LEN * VALUES + c];
-                                out[c][j % VEC_LEN] += BITS_KEY(s[j]) >= 0 ? weighted : (ACC)0;
-                            }
-                        }
-                    }
+                    for (tdm_i32 j = 0; j < n && !finite; j++)
+                        for (ACC *e = block_of + j * VALUES; e < block_of + j * VALUES + width; e++)
+                            *e = IS_FINITE(*e) ? *e : (ACC)0;
+                    tdm_attention_multiply(rows, to, WIDE, change, start == 0, block_of, 1, VALUES, scores, SCORES,
+                                           width, n);
+                    if (!finite) tdm_attention_add_others(to, scores, rows, vb + from, args.v_row, n, width);
                 }
             }
             for (tdm_i32 i = 0; i < rows; i += VEC_LEN) {

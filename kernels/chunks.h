@@ -199,7 +199,7 @@ INLINE tdm_i32 tdm_moments_are_lost(tdm_moments m, ACC sum, ACC squares, ACC eps
  * Around the mean itself more digits would be lost where few elements are far from all others, as each sum with one
  * of these is rounded in their terms. Another pass follows where squares are lost, of the elements times a factor,
  * and where the mean is far from the pivot in terms of the deviation, which loses digits, around the mean found so
- * far. */
+ * far. The variance of equal elements times a factor is above 0 if epsilon is, as epsilon vanishes in their terms. */
 #define MOMENTS(m, x, residual, middle, j, begin, end, reads, v, epsilon, root)                    \
     do {                                                                                           \
         ACC tdm_factor = 1, tdm_pivot = middle;                                                    \
@@ -225,6 +225,7 @@ INLINE tdm_i32 tdm_moments_are_lost(tdm_moments m, ACC sum, ACC squares, ACC eps
                 tdm_pivot = m.mean;                                                                \
                 tdm_pass = 2;                                                                      \
             } else {                                                                               \
+                if (tdm_factor != (ACC)1 && m.variance == 0 && (root) > 0) m.variance = LEAST_NORMAL; \
                 tdm_pass = 3;                                                                      \
             }                                                                                      \
         }                                                                                          \

@@ -101,6 +101,11 @@ INLINE float tdm_f32_as_bf16(float v)
 #define tdm_highest_f32 3.40282346638528859812e38f
 #define tdm_highest_f64 1.79769313486231570815e308
 
+/* the least number that is not subnormal */
+#define LEAST_NORMAL TDM_BY_ACC(tdm_least_normal_)
+#define tdm_least_normal_f32 1.17549435082228750797e-38f
+#define tdm_least_normal_f64 2.22507385850720138309e-308
+
 /* Is a sum of squares so far from overflow and underflow that it lost nothing? */
 #define SAFE_SQUARES(sum) (IS_FINITE(sum) && (sum) >= TDM_BY_ACC(tdm_least_squares_))
 #define tdm_least_squares_f32 1e-20f

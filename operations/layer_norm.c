@@ -24,10 +24,10 @@ static void refer(const op_part *p) {
         long double mean = 0.0L, variance = 0.0L;
         double most = 0.0;
         for (int64_t j = 0; j < p->cols; j++) {
-            mean += (long double)row[j];
+            mean += (long double)row[j] - row[0]; /* so that of equal elements it is exact */
             most = fmax(most, fabs(row[j]));
         }
-        mean /= (long double)p->cols;
+        mean = row[0] + mean / (long double)p->cols;
         for (int64_t j = 0; j < p->cols; j++) {
             const long double d = (long double)row[j] - mean;
             variance += d * d;

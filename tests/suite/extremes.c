@@ -160,28 +160,30 @@ Test(extremes, layer_norm_outliers) {
 static const struct {
     tdm_dtype dtype;
     double size, epsilon;
-} sizes[] = {{TDM_F32, 1e19, 0},       {TDM_F32, 1.5e38, 0},   {TDM_F32, 1e-25, 0},
-             {TDM_F32, 3e-23, 0},      {TDM_F32, 0x1p-140, 0}, {TDM_F32, 1e-19, 0x1p-126},
-             {TDM_F32, 1e-30, 1e-30},  {TDM_F32, 1e18, 1e38},  {TDM_BF16, 1e19, 0},
-             {TDM_BF16, 3e-23, 0},     {TDM_F64, 1e160, 0},    {TDM_F64, 8e307, 0},
-             {TDM_F64, 1e-170, 0},     {TDM_F64, 1e-160, 0},   {TDM_F64, 0x1p-1060, 0},
-             {TDM_F64, 1e-152, 1e-305}};
+} sizes[] = {{TDM_F32, 1e19, 0},        {TDM_F32, 1.5e38, 0},   {TDM_F32, 1e-25, 0},
+             {TDM_F32, 3e-23, 0},       {TDM_F32, 0x1p-140, 0}, {TDM_F32, 1e-19, 0x1p-126},
+             {TDM_F32, 1e-30, 1e-30},   {TDM_F32, 1e18, 1e38},  {TDM_BF16, 1e19, 0},
+             {TDM_BF16, 3e-23, 0},      {TDM_F64, 1e160, 0},    {TDM_F64, 8e307, 0},
+             {TDM_F64, 1e-170, 0},      {TDM_F64, 1e-160, 0},   {TDM_F64, 0x1p-1060, 0},
+             {TDM_F64, 1e-152, 1e-305}, {TDM_F32, 1e37, 1e-5},  {TDM_BF16, 1e33, 1e-5},
+             {TDM_F64, 1e200, 1e-12}};
 
 static const char *const squared[] = {"layer_norm", "layer_norm+residual", "rms_norm",
                                       "rms_norm+residual", "l2_normalize"};
 
-/* One row of [v, -v, v, 2v, …], and one in which a single element is so large or small; a residual of 0. */
+/* A row of [v, -v, v, 2v, …], one in which a single element is so large or small, and with an epsilon one of equal
+ * elements; a residual of 0. */
 Test(extremes, squares_out_of_range) {
-    static const int64_t lengths[] = {4, 100, 3000};
+    static const int64_t lengths[] = {4, 100, 3000, 40001};
     const double least = least_result();
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         const tdm_dtype dtype = sizes[s].dtype;
         if (!computes_with(dtype) || (dtype != TDM_F64 && sizes[s].size < least)) continue;
         for (size_t o = 0; o < sizeof squared / sizeof *squared; o++)
-            for (int l = 0; l < 3; l++) {
+            for (int l = 0; l < (small ? 3 : 4); l++) {
                 if (!in_turn((int)(s + o) + l)) continue;
                 const int64_t cols = lengths[l];
-                sample k = sample_of(op_named(squared[o]), dtype, 2, (const int64_t[]){2, cols});
+                sample k = sample_of(op_named(squared[o]), dtype, 2, (const int64_t[]){3, cols});
                 k.c.number = dtype == TDM_F64 ? sizes[s].epsilon : (float)sizes[s].epsilon;
                 k.c.given = op_required(k.c.op);
                 if (strchr(squared[o], '+')) k.c.given |= OP_BIT(1) | OP_BIT(o == 1 ? 4 : 3);
@@ -191,6 +193,7 @@ Test(extremes, squares_out_of_range) {
                 for (int64_t j = 0; j < cols; j++) {
                     v[j] = sizes[s].size * (j % 4 == 1 ? -1.0 : j % 4 == 3 ? 2.0 : 1.0);
                     v[cols + j] = j == cols / 2 ? sizes[s].size : 0.0;
+                    v[2 * cols + j] = sizes[s].epsilon > 0 ? sizes[s].size : v[j];
                 }
                 array_set(k.operand[0], v);
                 if (k.operand[1]) array_constant(k.operand[1], 0.0);
