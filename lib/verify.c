@@ -143,8 +143,7 @@ static tdm_status find_reference(tdm_queue *queue) {
 /* Every n-th call in the mean, at no regular distance: a program's loop has one, too. */
 static bool is_chosen(void) {
     static atomic_uint_fast64_t calls;
-    const uint64_t golden =
-        UINT64_C(0x9e3779b97f4a7c15); /* fractions of its multiples are spread evenly */
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15); /* its multiples are spread evenly */
     const uint64_t fraction = (atomic_fetch_add(&calls, 1) + 1) * golden;
     return (double)(fraction >> 11) * 0x1p-53 < tdmi_env_values()->verify;
 }
@@ -348,7 +347,7 @@ static double layer_norm_size(const verification *v, size_t row, size_t cols) {
 }
 
 /* Each weight is off by a factor of at most exp(error) either way. M is Σ w |v|. What of them is below the
- * normal numbers may be lost. Infinite where the scores may overflow. */
+ * normal numbers may be lost. Infinite where the scores may overflow, or the sum of powers times v. */
 static double attention_error(const verification *v, size_t row, double m, double y,
                               row_size *known) {
     const tdm_tensor *const keys = &v->given[KEYS];
@@ -364,7 +363,7 @@ static double attention_error(const verification *v, size_t row, double m, doubl
         }
         *known = (row_size){row, true, sum * known->k, known->k, known->v};
     }
-    if (known->size * fmax(scale, 1) > largest_of(v->arithmetic) / 2) return INFINITY;
+    if (fmax(known->size * fmax(scale, 1), m * n) > largest_of(v->arithmetic) / 2) return INFINITY;
     const double scores = scale * known->size;
     const double error = e * (((double)size / 2 + 4) * scores + fmin(2 * scores, 800) + n / 2 + 8);
     return expm1(error) * exp(error) * (m + y) + normal_of(v->arithmetic) * n * known->v;
@@ -393,7 +392,8 @@ static double error_of(const verification *v, int out, size_t n, double y, row_s
         if (!known->known && rule->factor != 0)
             known->size = fabs(rule->number) * largest_operand(v, 0) + largest_operand(v, 1);
         known->known = true;
-        return size > 0 ? e * (k - log(size) + rule->factor * known->size) * size : 0;
+        return (e * (k - log(size + DBL_MIN)) + expm1(e * rule->factor * known->size)) *
+               (size + DBL_MIN);
     case TDMI_VERIFY_VARIANCE: {
         /* no element is further from the mean than √n deviations */
         const double left = v->terms - rule->number, d = sqrt(size * left / v->terms);

@@ -148,7 +148,7 @@ Test(matmul_heads, one_product) {
                  {{MATRICES * M, 1, K}, {31, 400, 1}, true}};
     for (int d = 0; d < float_dtype_count; d++)
         for (int i = 0; i < 4; i++) {
-            const int64_t *const shape = cases[i].shape, n = 31 + i; /* no product comes twice */
+            const int64_t *const shape = cases[i].shape, n = 31 + 4 * d + i; /* none comes twice */
             const tdm_dtype dtype = float_dtypes[d];
             array *const a = array_new(dtype, 3, shape, cases[i].strides);
             array *const b = array_2d(dtype, K, n, n);

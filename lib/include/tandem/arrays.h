@@ -39,10 +39,11 @@ TDM_API void tdm_softmax_options_init(tdm_softmax_options *options, size_t size)
  * causal: x is [..., rows, cols], and of row i the columns up to i + cols - rows count, so that the last row counts
  * all; the elements after them are ignored, whatever they are, and are 0 in y.
  *
- * A row of which nothing counts is NaN, as is one with NaN or +Inf among what counts; torch.softmax gives the same.
+ * A row of which nothing counts is NaN, as is one with a score x · scale + mask that is NaN or +Inf: a mask does not
+ * leave out NaN. torch.softmax gives the same.
  * options NULL means TDM_SOFTMAX_OPTIONS_DEFAULTS, and tdm_softmax. In place: y may be x; y does not overlap the
  * mask. Error: as tdm_softmax of the scores t = x · scale + mask, and 4e·max(|x · scale| + |mask|)·y for the scores
- * themselves. */
+ * themselves, where e·max(|x · scale| + |mask|) is below 1/4. */
 TDM_API TDM_MUST_USE tdm_status tdm_softmax_scaled(tdm_queue *queue,
                                                    const tdm_softmax_options *options,
                                                    const tdm_tensor *x, tdm_tensor *y);
