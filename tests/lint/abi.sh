@@ -1,44 +1,61 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# The public binary interface against the description that is kept for its SONAME: anything but new
+# The public binary interface against the declarations that are kept for its SONAME: anything but new
 # functions is a break, or growth that docs/stability.md allows and that needs a look. Read from
-# the headers alone, through a library whose functions are empty, so that no build option changes it;
+# the headers alone, through libraries whose functions are empty, so that no build option changes it;
 # that the real one exports the same functions is tested in tests/host/layers.c.
-# Usage: abi.sh SONAME [keep]   (keep: replaces the description)
+# Usage: abi.sh SONAME [keep]   (keep: replaces the declarations)
 set -euo pipefail
 cd "$(dirname "$0")"
-case $1 in
-libtandem-comm.*) headers=../../comm/include least=30 ;;
-*) headers=../../lib/include least=100 ;;
-esac
-kept=$PWD/$1.abi
+soname=$1
+core=libtandem.so.${soname#*.so.}
+[ "$soname" = "$core" ] && least=100 || least=30
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+mkdir "$work/standard"
+for header in stdbool stddef stdint stdio; do
+    printf '#pragma once\n@include <%s.h>\n' $header >"$work/standard/$header.h"
+done
 
-{
-    echo '#define _STDIO_H 1' # FILE is the C library's: not described with what it has inside
-    echo 'typedef struct _IO_FILE FILE;'
-    (cd "$headers" && printf '#include <%s>\n' tandem/*.h)
-    cat "$headers"/tandem/*.h | tr '\n' ' ' | grep -oE 'TDM_API [^;#]*\);' | sed 's/;$/ { __builtin_trap(); }/'
-} >"$work/surface.c"
-functions=$(grep -c __builtin_trap "$work/surface.c")
-[ "$functions" -gt "$least" ] || { echo "only $functions functions were found in the headers"; exit 1; }
-gcc -std=c11 -g -O0 -fPIC -shared -w -I"$headers" -I../../lib/include -Wl,-soname,"$1" -Wl,--version-script=../../lib/tandem.map \
-    -o "$work/$1" "$work/surface.c"
-abidw --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --type-id-style hash \
-    --out-file "$work/now" "$work/$1"
-sed "s# path='[^']*surface.c'# path='surface.c'#" "$work/now" >"$work/now.abi"
+# declarations SONAME: what the headers of lib/, or those of comm/ after them, declare; each function is one line
+declarations() {
+    echo "/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */"
+    echo "/* The interface of $1, by: tests/lint/abi.sh $1 keep */"
+    (cd ../../lib/include && printf '#include <%s>\n' tandem/*.h && echo @comm
+        cd ../../comm/include && printf '#include <%s>\n' tandem/*.h) |
+        gcc -std=c11 -E -P -nostdinc -I"$work/standard" -I../../lib/include -I../../comm/include - |
+        if [ "$1" = "$core" ]; then sed '/^@comm/,$d'; else sed '1,/^@comm/d'; fi |
+        sed -E 's/^@/#/; s/__attribute__\(\(visibility\("default"\)\)\)/TDM_API/; s/__attribute__\(\([a-z_]+\)\) //' |
+        sed -E ':next; /^TDM_API[^;]*$|[a-z_=]$/ { N; s/\n */ /; b next }; s/, (TDM_)/,\n    \1/g'
+}
+
+# library FOLDER TO: an empty library, TO, of the declarations that lie in FOLDER
+library() {
+    {
+        echo '#define TDM_API'
+        [ "$soname" = "$core" ] || cat "$1/$core.abi"
+        sed '/^TDM_API/ s/;$/ { __builtin_trap(); }/' "$1/$soname.abi"
+    } >"$work/surface.c"
+    functions=$(grep -c __builtin_trap "$work/surface.c" || true)
+    [ "$functions" -gt "$least" ] || { echo "only $functions functions are declared in $1"; exit 1; }
+    gcc -std=c11 -g -O0 -fPIC -shared -w -Wl,-soname,"$soname" -Wl,--version-script=../../lib/tandem.map \
+        -o "$2" "$work/surface.c"
+}
+
+declarations "$soname" >"$work/$soname.abi"
+[ "$soname" = "$core" ] || declarations "$core" >"$work/$core.abi"
+library "$work" "$work/now.so"
 if [ "${2:-}" = keep ]; then
-    cp "$work/now.abi" "$kept"
-    chmod 644 "$kept"
+    cp "$work/$soname.abi" .
     exit
 fi
-if [ ! -f "$kept" ]; then
-    echo "there is no $kept: for a new version, make it with: tests/lint/abi.sh $1 keep"
+if [ ! -f "$soname.abi" ]; then
+    echo "there is no $PWD/$soname.abi: for a new version, make it with: tests/lint/abi.sh $soname keep"
     exit 1
 fi
-if ! abidiff --no-added-syms "$kept" "$work/now.abi"; then
-    echo "The binary interface of $1 has changed. A break needs another version (lib/include/tandem/tandem.h)."
-    echo "A struct that grew at its end does not (docs/stability.md): then run tests/lint/abi.sh $1 keep"
+library . "$work/kept.so"
+if ! abidiff --no-added-syms "$work/kept.so" "$work/now.so"; then
+    echo "The binary interface of $soname has changed. A break needs another version (lib/include/tandem/tandem.h)."
+    echo "A struct that grew at its end does not (docs/stability.md): then run tests/lint/abi.sh $soname keep"
     exit 1
 fi
