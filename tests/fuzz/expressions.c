@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the text of an expression: they are refused in words, or made a kernel that runs on cpu. Built with
- * libFuzzer by scripts/fuzz.sh; without it main makes texts of the language's own words, at random.
+/* Any bytes as the text of an expression: they are refused with the place of the error, or made a kernel that runs on
+ * cpu. Built with libFuzzer by scripts/fuzz.sh; without it main makes texts of the language's own words, at random.
  *
  *     fuzz_expressions [TEXTS [SEED]] */
 
@@ -20,6 +20,11 @@ static long ran;
 static void fail(const char *what, const char *text) {
     fprintf(stderr, "fuzz_expressions: %s: %s\nof the text:\n%s\n", what, tdm_last_error(), text);
     abort();
+}
+
+static bool is_placed(tdm_status status) {
+    return status == TDM_ERROR_COMPILE && strstr(tdm_last_error(), ": line ") &&
+           strstr(tdm_last_error(), ", column ");
 }
 
 /* A kernel's programs live as long as its device. */
@@ -60,7 +65,8 @@ static void run(tdm_kernel *kernel, const uint8_t bytes[TENSORS], const tdm_para
         arguments[i].tensor = &tensors[made++];
     }
     const tdm_status status = tdm_kernel_run(queue, kernel, arguments, count);
-    if (status != TDM_OK && !tdm_last_error()[0]) fail("refused without a word", text);
+    if (status != TDM_OK && status != TDM_ERROR_INVALID_SHAPE && !is_placed(status))
+        fail("refused without a place", text);
     if (tdm_queue_finish(queue) != TDM_OK) fail("it did not run", text);
     ran += status == TDM_OK;
     while (made > 0)
@@ -91,8 +97,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tdm_status status = tdm_kernel_elementwise(device, text, parameters, count, &kernel);
     if (status == TDM_OK)
         run(kernel, bytes, parameters, count, text);
-    else if (kernel || !tdm_last_error()[0])
-        fail("refused without a word, or with a kernel", text);
+    else if (kernel ||
+             (!is_placed(status) && (count > 0 || !strstr(tdm_last_error(), "no parameters"))))
+        fail("refused without a place, or with a kernel", text);
     tdm_kernel_release(kernel);
     return 0;
 }
@@ -120,6 +127,11 @@ static void make_text(void) {
 int main(int argc, char **argv) {
     const long count = begin_random(argc, argv, "expressions");
     for (long i = 0; i < count; i++) {
+        if (random_below(5) == 0) {
+            const size_t size = change_line();
+            LLVMFuzzerTestOneInput((const uint8_t *)written, size);
+            continue;
+        }
         static char input[LONGEST];
         for (int k = 0; k < TENSORS; k++)
             input[k] = (char)random_below(256);
