@@ -5,111 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operations/formulas.h"
-#include "support/array.h"
+#include "gemm_case.h"
 
 TestSuite(matmul, .init = device_open, .fini = device_close, TAGS("device lanes"));
-
-typedef struct gemm_case {
-    tdm_dtype dtype;
-    int64_t m, n, k;
-    bool transpose_a, transpose_b;
-    bool view_a, view_b, view_c; /* the tensor is a transposed view: stored column-major */
-    int64_t pad;                 /* leading dimensions are that much longer than needed */
-    int64_t batch;               /* 0: no batch dimension */
-    bool one_a, one_b;           /* without the batch dimension: the matrix is repeated */
-    double alpha, beta;
-    bool bias;
-    tdm_activation activation;
-    int64_t integers; /* inputs are integers in [-integers, integers] and the result is exact */
-} gemm_case;
-
-/* A matrix, or a batch of them, of which op() is rows x cols. */
-static array *matrix(const gemm_case *g, bool one, int64_t rows, int64_t cols, bool view) {
-    int64_t lead = (view ? rows : cols) + g->pad;
-    int64_t size = lead * (view ? cols : rows) + g->pad;
-    int64_t shape[3] = {g->batch, rows, cols};
-    int64_t strides[3] = {size, view ? 1 : lead, view ? lead : 1};
-    bool batched = g->batch > 0 && !one;
-    return array_new(g->dtype, batched ? 3 : 2, shape + !batched, strides + !batched);
-}
-
-static void fill_input(const gemm_case *g, array *a) {
-    if (g->integers)
-        array_integers(a, -g->integers, g->integers);
-    else
-        array_uniform(a, -1.0, 1.0);
-}
-
-static bool run_case(const gemm_case *g) {
-    check_case("%s %lldx%lldx%lld T%d%d view %d%d%d pad %lld batch %lld one %d%d alpha %g beta %g "
-               "bias %d %s",
-               tdm_dtype_name(g->dtype), (long long)g->m, (long long)g->n, (long long)g->k,
-               g->transpose_a, g->transpose_b, g->view_a, g->view_b, g->view_c, (long long)g->pad,
-               (long long)g->batch, g->one_a, g->one_b, g->alpha, g->beta, g->bias,
-               tdm_activation_name(g->activation));
-    array *a =
-        matrix(g, g->one_a, g->transpose_a ? g->k : g->m, g->transpose_a ? g->m : g->k, g->view_a);
-    array *b =
-        matrix(g, g->one_b, g->transpose_b ? g->n : g->k, g->transpose_b ? g->k : g->n, g->view_b);
-    array *c = matrix(g, false, g->m, g->n, g->view_c);
-    array *bias = g->bias ? array_1d(g->dtype, g->n) : NULL;
-    /* alpha = 0 and beta = 0 promise that A, B and C are not read: they stay NaN then. */
-    if (g->alpha != 0.0) {
-        fill_input(g, a);
-        fill_input(g, b);
-    }
-    if (g->beta != 0.0) fill_input(g, c);
-    if (bias) fill_input(g, bias);
-    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-    options.alpha = g->alpha;
-    options.beta = g->beta;
-    options.transpose_a = g->transpose_a;
-    options.transpose_b = g->transpose_b;
-    options.bias = bias ? &bias->t : NULL;
-    options.activation = g->activation;
-    int64_t batch = g->batch ? g->batch : 1, mn = g->m * g->n;
-    double *want = numbers(c->count), *bound = numbers(c->count);
-    for (int64_t i = 0; i < batch; i++) {
-        ref_gemm r = {g->dtype,
-                      g->m,
-                      g->n,
-                      g->k,
-                      g->transpose_a,
-                      g->transpose_b,
-                      g->alpha,
-                      g->beta,
-                      a->v + (g->one_a ? 0 : i * g->m * g->k),
-                      b->v + (g->one_b ? 0 : i * g->k * g->n),
-                      c->v + i * mn,
-                      bias ? bias->v : NULL,
-                      g->activation};
-        ref_matmul(&r, want + i * mn, bound + i * mn);
-    }
-    bool right = OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t)) &&
-                 ARRAY_CHECK(c, want, g->integers ? NULL : bound) && ARRAY_SAME(a) && ARRAY_SAME(b);
-    array_free_all();
-    return right;
-}
-
-static const gemm_case plain = {TDM_F32,
-                                1,
-                                1,
-                                1,
-                                false,
-                                false,
-                                false,
-                                false,
-                                false,
-                                0,
-                                0,
-                                false,
-                                false,
-                                1.0,
-                                0.0,
-                                false,
-                                TDM_ACTIVATION_NONE,
-                                0};
 
 /* Shapes from 1 to a few tiles, with and without a remainder, every dtype. */
 Test(matmul, shapes, TAGS("few kinds")) {
@@ -355,33 +253,6 @@ Test(matmul, no_tf32_unless_asked) {
     ARRAY_CHECK(c, want, tight);
 }
 
-/* The three buffers allocated in the order C, B, A: PoCL 3.1 sorts the buffers of a native kernel
- * by age, and so gave it their addresses in the wrong places. */
-Test(matmul, buffers_in_reverse_order) {
-    static const int64_t shapes[][3] = {{4, 5, 6}, {33, 17, 40}, {70, 64, 50}};
-    for (int d = 0; d < float_dtype_count; d++) {
-        for (int i = 0; i < 3; i++) {
-            int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
-            check_case("%s %lldx%lldx%lld", tdm_dtype_name(float_dtypes[d]), (long long)m,
-                       (long long)n, (long long)k);
-            array *c = array_2d(float_dtypes[d], m, n, n);
-            array *b = array_2d(float_dtypes[d], k, n, n);
-            array *a = array_2d(float_dtypes[d], m, k, k);
-            array_uniform(a, -1.0, 1.0);
-            array_uniform(b, -1.0, 1.0);
-            ref_gemm r = {
-                float_dtypes[d],    m, n, k, false, false, 1.0, 0.0, a->v, b->v, c->v, NULL,
-                TDM_ACTIVATION_NONE};
-            double *want = numbers(c->count), *bound = numbers(c->count);
-            ref_matmul(&r, want, bound);
-            bool right = OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t)) &&
-                         ARRAY_CHECK(c, want, bound) && ARRAY_SAME(a) && ARRAY_SAME(b);
-            array_free_all();
-            if (!right) return;
-        }
-    }
-}
-
 /* Rows or columns so few that the large matrix is read once: each way that it may be stored, every
  * count up to where that ends and one beyond, with the remainder of a slice of k. */
 Test(matmul, narrow, TAGS("few")) {
@@ -455,23 +326,12 @@ Test(matmul, every_f16) {
 Test(matmul, gaps_in_the_result) {
     for (int d = 0; d < float_dtype_count; d++) {
         for (int64_t m = 1; m <= 33; m += 16) {
-            const int64_t n = random_integer(17, 60), k = random_integer(512, small ? 520 : 1500);
-            check_case("%s %lldx%lldx%lld", tdm_dtype_name(float_dtypes[d]), (long long)m,
-                       (long long)n, (long long)k);
-            array *a = array_2d(float_dtypes[d], m, k, k), *b = array_2d(float_dtypes[d], n, k, k);
-            array *c = array_2d(float_dtypes[d], m, n, n + 5);
-            array_uniform(a, -1.0, 1.0);
-            array_uniform(b, -1.0, 1.0);
-            ref_gemm r = {
-                float_dtypes[d],    m, n, k, false, true, 1.0, 0.0, a->v, b->v, NULL, NULL,
-                TDM_ACTIVATION_NONE};
-            double *want = numbers(c->count), *bound = numbers(c->count);
-            ref_matmul(&r, want, bound);
-            tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-            options.transpose_b = true;
-            OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
-            ARRAY_CHECK(c, want, bound);
-            array_free_all();
+            gemm_case g = plain;
+            g.dtype = float_dtypes[d];
+            g.m = m, g.n = random_integer(17, 60), g.k = random_integer(512, small ? 520 : 1500);
+            g.transpose_b = true;
+            g.pad_c = 5;
+            run_case(&g);
         }
     }
 }

@@ -7,65 +7,16 @@
 
 #include <tandem/tune.h>
 
-#include "operations/formulas.h"
-#include "support/array.h"
+#include "gemm_case.h"
 
 TestSuite(matmul_tiles, .init = device_open, .fini = device_close, TAGS("lanes"));
 
 static const tdm_dtype tensor_dtypes[] = {TDM_F16, TDM_BF16, TDM_F32};
 enum { DTYPES = sizeof tensor_dtypes / sizeof *tensor_dtypes };
 
-typedef struct product {
-    tdm_dtype dtype;
-    int64_t batch, m, n, k;
-    bool transpose_a, transpose_b;
-    int64_t pad; /* of rows */
-    double alpha, beta;
-} product;
-
-static array *matrices(const product *p, int64_t rows, int64_t cols) {
-    const int64_t ld = cols + p->pad, shape[3] = {p->batch, rows, cols};
-    array *made = array_new(p->dtype, 3, shape, (int64_t[]){rows * ld, ld, 1});
-    array_integers(made, -4, 4); /* which TF32 has, too: sums are exact */
-    return made;
-}
-
-static bool run_product(const product *p) {
-    check_case("%s %lld*%lldx%lldx%lld T%d%d pad %lld alpha %g beta %g", tdm_dtype_name(p->dtype),
-               (long long)p->batch, (long long)p->m, (long long)p->n, (long long)p->k,
-               p->transpose_a, p->transpose_b, (long long)p->pad, p->alpha, p->beta);
-    array *a = p->transpose_a ? matrices(p, p->k, p->m) : matrices(p, p->m, p->k);
-    array *b = p->transpose_b ? matrices(p, p->n, p->k) : matrices(p, p->k, p->n);
-    array *c = matrices(p, p->m, p->n);
-    double *want = numbers(c->count), *bound = numbers(c->count);
-    for (int64_t i = 0; i < p->batch; i++) {
-        const int64_t at = i * p->m * p->n;
-        const ref_gemm r = {p->dtype,
-                            p->m,
-                            p->n,
-                            p->k,
-                            p->transpose_a,
-                            p->transpose_b,
-                            p->alpha,
-                            p->beta,
-                            a->v + i * p->m * p->k,
-                            b->v + i * p->k * p->n,
-                            c->v + at,
-                            NULL,
-                            TDM_ACTIVATION_NONE};
-        ref_matmul(&r, want + at, bound + at);
-    }
-    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-    options.math = TDM_MATH_TF32;
-    options.transpose_a = p->transpose_a;
-    options.transpose_b = p->transpose_b;
-    options.alpha = p->alpha;
-    options.beta = p->beta;
-    const bool right = OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t)) &&
-                       ARRAY_CHECK(c, want, bound) && ARRAY_SAME(a) && ARRAY_SAME(b);
-    array_free_all();
-    return right;
-}
+/* Which TF32 has, too: sums are exact. */
+static const gemm_case of_integers = {
+    .batch = 1, .alpha = 1, .math = TDM_MATH_TF32, .integers = 4, .rounded = true};
 
 Test(matmul_tiles, shapes) {
     static const int64_t shapes[][3] = {{17, 65, 33},    {128, 128, 64}, {129, 257, 31},
@@ -76,17 +27,15 @@ Test(matmul_tiles, shapes) {
         if (!in_turn(i)) continue;
         const int64_t *const shape = shapes[i % count];
         static const int64_t pads[] = {0, 8, 3};
-        product p = {.dtype = tensor_dtypes[i / count % DTYPES],
-                     .batch = i % 7 == 6 ? 3 : 1,
-                     .m = shape[0],
-                     .n = shape[1],
-                     .k = shape[2],
-                     .transpose_a = i / (count * DTYPES) & 1,
-                     .transpose_b = i / (count * DTYPES) & 2,
-                     .pad = pads[i % 3],
-                     .alpha = i % 4 == 3 ? -0.5 : 1,
-                     .beta = i % 5 == 4 ? 0.25 : 0};
-        if (!run_product(&p)) return;
+        gemm_case g = of_integers;
+        g.dtype = tensor_dtypes[i / count % DTYPES];
+        g.batch = i % 7 == 6 ? 3 : 1;
+        g.m = shape[0], g.n = shape[1], g.k = shape[2];
+        g.transpose_a = i / (count * DTYPES) & 1, g.transpose_b = i / (count * DTYPES) & 2;
+        g.pad = pads[i % 3];
+        g.alpha = i % 4 == 3 ? -0.5 : 1;
+        g.beta = i % 5 == 4 ? 0.25 : 0;
+        if (!run_case(&g)) return;
     }
 }
 
@@ -129,7 +78,6 @@ Test(matmul_tiles, forms) {
 Test(matmul_tiles, trial) {
     const char *words = getenv("TDM_TEST_TENSOR");
     for (int i = 0; i < DTYPES; i++) {
-        const product p = {tensor_dtypes[i], 1, 40, 48, 32, false, false, 0, 1, 0};
         array *a = array_2d(tensor_dtypes[i], 40, 32, 32),
               *b = array_2d(tensor_dtypes[i], 32, 48, 48);
         array *c = array_2d(tensor_dtypes[i], 40, 48, 48);
@@ -145,6 +93,9 @@ Test(matmul_tiles, trial) {
         if (words) CHECK(of_library || contains_words(why, words), "%s", why);
         if (words && strstr(words, "it uses")) CHECK(!of_library, "%s", why);
         array_free_all();
-        if (!run_product(&p)) return;
+        gemm_case g = of_integers;
+        g.dtype = tensor_dtypes[i];
+        g.m = 40, g.n = 48, g.k = 32;
+        if (!run_case(&g)) return;
     }
 }
