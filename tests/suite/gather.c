@@ -9,18 +9,6 @@ TestSuite(gather, .init = device_open, .fini = device_close, TAGS("device lanes"
 
 static const tdm_dtype index_dtypes[2] = {TDM_I32, TDM_I64};
 
-/* Indices of rows of n, some of which are none: just outside, and as far outside as the dtype goes. */
-static void set_indices(array *indices, int64_t n) {
-    const bool wide = indices->t.dtype == TDM_I64;
-    for (int64_t i = 0; i < indices->count; i++) {
-        const double outside[] = {-1, (double)n, wide ? -0x1p63 : -0x1p31,
-                                  wide ? 0x1p62 : 0x1p31 - 1, wide ? 0x1p32 : (double)n + 7};
-        const bool inside = n > 0 && random_integer(0, 4) > 0;
-        indices->v[i] = inside ? (double)random_integer(0, n - 1) : outside[random_integer(0, 4)];
-    }
-    array_set(indices, indices->v);
-}
-
 static double missing(tdm_dtype dtype) { return dtype_is_float(dtype) ? NAN : 0.0; }
 
 static bool gather_case(tdm_dtype dtype, tdm_dtype index_dtype, int64_t n, int64_t count,
@@ -31,7 +19,7 @@ static bool gather_case(tdm_dtype dtype, tdm_dtype index_dtype, int64_t n, int64
     array *table = array_2d(dtype, n, cols, cols + gap);
     array *indices = array_1d(index_dtype, count), *y = array_2d(dtype, count, cols, cols + gap);
     array_integers(table, 0, 100);
-    set_indices(indices, n);
+    array_indices(indices, n, n);
     double *want = numbers(y->count);
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < cols; j++) {
@@ -73,7 +61,7 @@ Test(gather, dimensions) {
         array *indices = array_new(TDM_I32, 2, y_shape, index_strides);
         array *y = array_new(dtype, 4, y_shape, y_strides);
         array_uniform(table, -3.0, 3.0);
-        set_indices(indices, 6);
+        array_indices(indices, 6, 6);
         double *want = numbers(y->count);
         for (int64_t i = 0; i < y->count; i++) {
             const double index = indices->v[i / 12];
@@ -103,7 +91,7 @@ Test(gather, one_hot) {
                            (long long)cols, (long long)extents[e][2]);
                 array *indices = array_1d(index_dtypes[k], count);
                 array *y = array_2d((tdm_dtype)d, count, cols, cols + extents[e][2]);
-                set_indices(indices, cols);
+                array_indices(indices, cols, cols);
                 double *want = numbers(y->count);
                 for (int64_t i = 0; i < y->count; i++)
                     want[i] = (double)(i % cols) == indices->v[i / cols];

@@ -206,16 +206,8 @@ static size_t device_count;
 
 /* The device under test first, then every other. */
 static void open_all(void) {
-    size_t listed = 0;
     devices[0] = tdm_device_retain(device);
-    device_count = 1;
-    OK(tdm_get_device_count(&listed));
-    for (size_t i = 0; i < listed && device_count < DEVICES_MOST; i++) {
-        const tdm_device_info *info;
-        if (!OK(tdm_get_listed_device(i, &info)) || info == tdm_device_get_info(device)) continue;
-        if (OK(tdm_device_open(info->id, &devices[device_count]))) device_count++;
-    }
-    CHECK(device_count > 1, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+    device_count = 1 + (size_t)device_others(devices + 1, DEVICES_MOST - 1);
 }
 
 static void close_all(void) {

@@ -15,17 +15,9 @@ static tdm_queue *queues[DEVICES_MOST];
 static int other_count;
 
 static void open_others(void) {
-    size_t count = 0;
-    other_count = 0;
-    OK(tdm_get_device_count(&count));
-    for (size_t i = 0; i < count && other_count < DEVICES_MOST; i++) {
-        const tdm_device_info *info;
-        if (!OK(tdm_get_listed_device(i, &info)) || info == tdm_device_get_info(device)) continue;
-        if (OK(tdm_device_open(info->id, &others[other_count])) &&
-            OK(tdm_queue_create(others[other_count], 0, &queues[other_count])))
-            other_count++;
-    }
-    CHECK(other_count > 0, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+    other_count = device_others(others, DEVICES_MOST);
+    for (int i = 0; i < other_count; i++)
+        OK(tdm_queue_create(others[i], 0, &queues[i]));
 }
 
 static void close_others(void) {

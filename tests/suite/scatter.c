@@ -7,19 +7,6 @@
 
 TestSuite(scatter, .init = device_open, .fini = device_close, TAGS("lanes"));
 
-/* Indices of rows of n, some of which are none; with `few` all others name one of two rows. */
-static void set_indices(array *indices, int64_t n, bool few) {
-    const bool wide = indices->t.dtype == TDM_I64;
-    for (int64_t i = 0; i < indices->count; i++) {
-        const double outside[] = {-1, (double)n, wide ? -0x1p63 : -0x1p31,
-                                  wide ? 0x1p40 : 0x1p31 - 1};
-        const bool inside = random_integer(0, 5) > 0;
-        const int64_t most = few && n > 2 ? 1 : n - 1;
-        indices->v[i] = inside ? (double)random_integer(0, most) : outside[random_integer(0, 3)];
-    }
-    array_set(indices, indices->v);
-}
-
 /* Sums in float64, with a bound for those in the arithmetic of the dtype, which are rounded once. */
 static void add_up(const array *source, const array *indices, const array *y, int64_t cols,
                    double *want, double *bound) {
@@ -54,7 +41,7 @@ static bool scatter_case(tdm_dtype dtype, tdm_dtype index_dtype, int64_t n, int6
     array *indices = array_1d(index_dtype, count);
     array_uniform(source, -2.0, 2.0);
     array_uniform(y, -2.0, 2.0);
-    set_indices(indices, n, few);
+    array_indices(indices, n, few && n > 2 ? 2 : n);
     double *want = numbers(y->count), *bound = numbers(y->count);
     add_up(source, indices, y, cols, want, bound);
     bool right = OK(tdm_scatter_add_rows(queue, &source->t, &indices->t, &y->t)) &&
@@ -134,7 +121,7 @@ Test(scatter, dimensions) {
         array *indices = array_new(TDM_I64, 2, shape, strides);
         array_uniform(source, -3.0, 3.0);
         array_uniform(y, -3.0, 3.0);
-        set_indices(indices, 6, false);
+        array_indices(indices, 6, 6);
         double *want = numbers(y->count), *bound = numbers(y->count);
         add_up(source, indices, y, 12, want, bound);
         OK(tdm_scatter_add_rows(queue, &source->t, &indices->t, &y->t));

@@ -53,25 +53,11 @@ static void check_old(void) {
     tdm_state_dict_destroy(old);
 }
 
-static tdm_device *other_device(void) {
-    size_t count = 0;
-    OK(tdm_get_device_count(&count));
-    for (size_t i = 0; i < count; i++) {
-        const tdm_device_info *info = NULL;
-        tdm_device *other = NULL;
-        if (!OK(tdm_get_listed_device(i, &info))) break;
-        if (info != tdm_device_get_info(device))
-            return OK(tdm_device_open(info->id, &other)) ? other : NULL;
-    }
-    CHECK(false, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
-    return NULL;
-}
-
 /* A tensor on another device: both are named, and nothing is written. */
 Test(tensor_files_refused, devices) {
-    tdm_device *other = other_device();
+    tdm_device *other;
     tdm_buffer *far = NULL;
-    if (!other || !OK(tdm_buffer_create(other, 8, &far))) return;
+    if (!device_others(&other, 1) || !OK(tdm_buffer_create(other, 8, &far))) return;
     tdm_tensor t = tdm_tensor_1d(far, TDM_F32, 2);
     char words[160];
     snprintf(words, sizeof words, "far away|%s|%s|tdm_state_dict_to",

@@ -103,6 +103,19 @@ void device_close(void) {
     device = NULL;
 }
 
+int device_others(tdm_device **others, int most) {
+    size_t listed = 0;
+    int count = 0;
+    OK(tdm_get_device_count(&listed));
+    for (size_t i = 0; i < listed && count < most; i++) {
+        const tdm_device_info *info;
+        if (!OK(tdm_get_listed_device(i, &info)) || info == tdm_device_get_info(device)) continue;
+        if (OK(tdm_device_open(info->id, &others[count]))) count++;
+    }
+    CHECK(count > 0, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+    return count;
+}
+
 double *numbers(int64_t count) {
     if (block_count == NUMBERS_MOST) abort();
     double *block = need(calloc((size_t)(count > 0 ? count : 1), sizeof *block));
@@ -235,6 +248,17 @@ void array_constant(array *a, double x) {
 
 void array_set(array *a, const double *values) {
     if (a->count) memcpy(a->v, values, (size_t)a->count * sizeof *values);
+    store(a);
+}
+
+void array_indices(array *a, int64_t n, int64_t named) {
+    const bool wide = a->t.dtype == TDM_I64;
+    for (int64_t i = 0; i < a->count; i++) {
+        const double outside[] = {-1, (double)n, wide ? -0x1p63 : -0x1p31,
+                                  wide ? 0x1p62 : 0x1p31 - 1, wide ? 0x1p32 : (double)n + 7};
+        const bool inside = n > 0 && random_integer(0, 4) > 0;
+        a->v[i] = inside ? (double)random_integer(0, named - 1) : outside[random_integer(0, 4)];
+    }
     store(a);
 }
 

@@ -38,6 +38,9 @@ bool in_long_turn(int number);
 void device_open(void);
 void device_close(void);
 
+/* Opens all other listed devices, `most` at most. Returns how many; the test fails where there is none. */
+int device_others(tdm_device **others, int most);
+
 typedef struct array {
     tdm_tensor t;
     unsigned char *image; /* the whole buffer as it was uploaded */
@@ -62,6 +65,9 @@ void array_uniform(array *a, double lo, double hi);
 void array_integers(array *a, int64_t lo, int64_t hi);
 void array_constant(array *a, double x);
 void array_set(array *a, const double *values);
+
+/* Sets indices of n rows, which name the first `named` of them; some none, just outside or as far as the dtype goes. */
+void array_indices(array *a, int64_t n, int64_t named);
 
 /* Reads the buffer back into `now` (its size), synchronously. */
 void array_download(const array *a, unsigned char *now);
