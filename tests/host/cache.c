@@ -10,34 +10,20 @@
 
 #include <tandem/tandem.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "shell.h"
 
 /* Two kernels: with the BLAS's product and with ours. */
 #define WORK TEST_PROBE " work opencl:0; TANDEM_BLAS=builtin " TEST_PROBE " work opencl:0"
 
-static run_result r;
-static char folder[300], kernels[340];
-
-static void shell(const char *command) {
-    const char *changes[] = {ICD_POCL, folder, kernels, NULL};
-    run_shell(changes, command, 120, &r);
-}
-
-/* $D is a folder of this test, $D/kernels has the files of a few operations on PoCL. */
+/* $D/cache has the files of a few operations on PoCL. */
 static void start(void) {
-    random_start();
-    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/cache-%d", (int)getpid());
-    snprintf(kernels, sizeof kernels, "TANDEM_CACHE_DIR=%s/kernels", folder + 2);
-    shell("rm -rf $D; mkdir -p $D && " WORK);
+    shell_changes[DRIVERS] = ICD_POCL;
+    shell_start("cache");
+    shell(WORK);
     if (!contains_words(r.output, "TDM_OK")) cr_assert_fail("no kernels: %s", r.output);
 }
 
-static void stop(void) { shell("rm -rf $D"); }
-
-TestSuite(cache, .init = start, .fini = stop);
+TestSuite(cache, .init = start, .fini = shell_stop);
 
 static void tdm(const char *arguments, int status) {
     char command[1024];
@@ -50,7 +36,7 @@ static void tdm(const char *arguments, int status) {
 static int count_kernels(void) {
     static run_result all;
     const char *changes[] = {folder, NULL};
-    run_shell(changes, "ls $D/kernels | grep -c '\\.bin'", 30, &all);
+    run_shell(changes, "ls $D/cache | grep -c '\\.bin'", 30, &all);
     return atoi(all.output);
 }
 
@@ -67,7 +53,7 @@ static json_t *list(void) {
 Test(cache, list) {
     int count = count_kernels();
     if (count < 2) cr_assert_fail("%d kernels", count);
-    shell("touch -d '3 days ago' $(ls $D/kernels/*.bin | tail -1)");
+    shell("touch -d '3 days ago' $(ls $D/cache/*.bin | tail -1)");
     json_t *root = list(), *entry = NULL;
     json_t *entries = json_object_get(root, "entries");
     CHECK(json_array_size(entries) == (size_t)count, "%zu of %d", json_array_size(entries), count);
@@ -97,7 +83,7 @@ Test(cache, list) {
           "! grep -E '.{62}' $D/lines && grep -q '\\.\\.\\.' $D/lines");
     CHECK(r.exit_status == 0, "%s", r.output);
     /* no folder is an empty one */
-    snprintf(kernels, sizeof kernels, "TANDEM_CACHE_DIR=%s/none", folder + 2);
+    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/none", folder + 2);
     tdm("list", 0);
     CHECK(contains_words(r.output, "0 entries"), "%s", r.output);
     tdm("verify", 0);
@@ -114,18 +100,18 @@ Test(cache, verify) {
                  {": > $F", "is corrupt"},
                  {"truncate -s -1 $F", "is corrupt"},
                  {"printf x | dd of=$F bs=1 seek=3000 conv=notrunc 2>/dev/null", "is corrupt"},
-                 {"mv $F $D/kernels/0123456789abcdef0123456789abcdef.bin", "is corrupt"},
+                 {"mv $F $D/cache/0123456789abcdef0123456789abcdef.bin", "is corrupt"},
                  {"rm $F; mkfifo $F", "is not a regular file"},
                  {"mv $F $D/other; ln -s $D/other $F", "is not a regular file"},
                  {"chmod 666 $F", "may be written by others"},
                  {"touch -d yesterday $F.abcdef", "was never finished"}};
     tdm("verify", 0);
     CHECK(contains_words(r.output, "0 will not be used"), "%s", r.output);
-    shell("cp -a $D/kernels $D/good");
+    shell("cp -a $D/cache $D/good");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char command[1024];
         snprintf(command, sizeof command,
-                 "rm -rf $D/kernels; cp -a $D/good $D/kernels; F=$(ls $D/kernels/*.bin | head -1); "
+                 "rm -rf $D/cache; cp -a $D/good $D/cache; F=$(ls $D/cache/*.bin | head -1); "
                  "%s",
                  cases[i].damage);
         shell(command);
@@ -144,7 +130,7 @@ Test(cache, verify) {
         tdm("verify", 0);
     }
     /* a folder that others may write is not believed, nor touched */
-    shell("chmod 777 $D/kernels");
+    shell("chmod 777 $D/cache");
     tdm("verify", 1);
     CHECK(contains_words(r.output, "others may not write"), "%s", r.output);
     tdm("clear", 1);
@@ -156,7 +142,7 @@ Test(cache, prune) {
     int count = count_kernels();
     tdm("prune", 0);
     CHECK(contains_words(r.output, "0 of") && count_kernels() == count, "%s", r.output);
-    shell("touch -d '40 days ago' $(ls $D/kernels/*.bin | head -1); cp -a $D/kernels $D/good");
+    shell("touch -d '40 days ago' $(ls $D/cache/*.bin | head -1); cp -a $D/cache $D/good");
     tdm("prune --older-than 30 --dry-run", 0);
     CHECK(contains_words(r.output, "1 of|would be removed|40 days") && count_kernels() == count,
           "%s", r.output);
@@ -165,8 +151,8 @@ Test(cache, prune) {
     tdm("prune --older-than 30", 0);
     CHECK(count_kernels() == count - 1, "%s", r.output);
     /* down to a size: the oldest goes, the newest stays */
-    shell("rm -rf $D/kernels; cp -a $D/good $D/kernels; N=$(ls $D/kernels/*.bin | tail -1); "
-          "touch -d '1 day ago' $D/kernels/*.bin; touch $N; stat -c %s $N; echo $N");
+    shell("rm -rf $D/cache; cp -a $D/good $D/cache; N=$(ls $D/cache/*.bin | tail -1); "
+          "touch -d '1 day ago' $D/cache/*.bin; touch $N; stat -c %s $N; echo $N");
     char arguments[64], newest[512];
     long size = 0;
     if (!(sscanf(r.output, "%ld %500s", &size, newest) == 2)) cr_assert_fail("%s", r.output);
@@ -175,14 +161,14 @@ Test(cache, prune) {
     CHECK(count_kernels() == 1 && access(newest, F_OK) == 0, "%d left: %s", count_kernels(),
           r.output);
     /* another driver: its kernels are of no use to this one */
-    shell("rm -rf $D/kernels; cp -a $D/good $D/kernels; " TEST_PROGRAM
+    shell("rm -rf $D/cache; cp -a $D/good $D/cache; " TEST_PROGRAM
           " cache list >/dev/null; OCL_ICD_VENDORS=" TEST_ICD_NONE " " TEST_PROGRAM
           " cache prune --dry-run | tail -1");
     snprintf(arguments, sizeof arguments, "%d of %d entries would be removed", count, count);
     CHECK(contains_words(r.output, arguments), "%s, not %s", r.output, arguments);
     tdm("clear", 0);
     CHECK(count_kernels() == 0, "%s", r.output);
-    shell("ls -A $D/kernels | grep -v '^holders$'");
+    shell("ls -A $D/cache | grep -v '^holders$'");
     CHECK(!r.output[0], "left: %s", r.output);
     /* and all is compiled again */
     shell(WORK);
@@ -222,8 +208,8 @@ Test(cache, arguments) {
                  {"prune --max-size -1", "-1|bytes"},
                  {"prune --max-size 99999999999G", "bytes"},
                  {"prune --max-sise 1", "--max-sise|--max-size"}};
-    shell("touch $D/kernels/notes.txt $D/kernels/0123.bin "
-          "$D/kernels/0123456789abcdef0123456789abcdef.binary");
+    shell("touch $D/cache/notes.txt $D/cache/0123.bin "
+          "$D/cache/0123456789abcdef0123456789abcdef.binary");
     int count = count_kernels();
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         tdm(wrong[i].arguments, 2);
@@ -234,7 +220,7 @@ Test(cache, arguments) {
     tdm("prune --help", 0);
     CHECK(contains_words(r.output, "--older-than|--max-size|verify"), "%s", r.output);
     tdm("clear", 0);
-    shell("ls $D/kernels/notes.txt $D/kernels/0123.bin $D/kernels/*.binary");
+    shell("ls $D/cache/notes.txt $D/cache/0123.bin $D/cache/*.binary");
     CHECK(r.exit_status == 0, "a file that is no kernel was removed: %s", r.output);
 }
 

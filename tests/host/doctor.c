@@ -7,42 +7,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "shell.h"
 
 #define SIM TEST_ICD_SIM "/lib"
 /* for drivers that go on after a time limit: long enough for a busy machine, short enough for a
  * test */
 #define LIMIT "--timeout 2"
 
-static run_result r;
-
 /* Each test is a separate process, and others run at the same time: $D is the folder of this one. */
-static char folder[300], vendors[340], temporary[340], cache[340];
+static char vendors[340], temporary[340];
 static const char *changed; /* one more variable, or NULL */
 
-static void shell(const char *command) {
-    const char *changes[] = {folder, NULL};
-    run_shell(changes, command, 30, &r);
-}
-
 static void start(void) {
-    const int number = (int)getpid();
-    random_start();
-    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/doctor-%d", number);
+    shell_start("doctor");
     snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=%s/icd", folder + 2);
     snprintf(temporary, sizeof temporary, "TMPDIR=%s/tmp", folder + 2);
-    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
-    shell("rm -rf $D; mkdir -p $D/icd $D/tmp");
+    shell("mkdir $D/icd $D/tmp");
 }
 
-static void stop(void) { shell("rm -rf $D"); }
-
-TestSuite(doctor, .init = start, .fini = stop);
+TestSuite(doctor, .init = start, .fini = shell_stop);
 
 /* The only driver is the one that misbehaves so. */
 static void install_sim(const char *behaviour) {

@@ -5,45 +5,21 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
-
-static run_result r;
-static char folder[300], cache[340];
+#include "shell.h"
 
 #define CHECK_KERNEL TEST_PROGRAM " kernel check $D/scale.cl"
 #define PARAMETERS " --tensor x --output y --number s"
 
-/* $D is a folder of this test, $D/cache the cache; only cpu is asked. */
-static void shell(const char *command) {
-    const char *changes[] = {ICD_NONE, folder, cache, "TANDEM_BACKEND=cpu", NULL};
-    run_shell(changes, command, 200, &r);
-}
-
 static void start(void) {
-    random_start();
-    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/kernel-%d", (int)getpid());
-    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
-    shell("rm -rf $D; mkdir -p $D; printf 'KERNEL(scale)\\n{\\n    FOR_ROWS(row, ROWS)\\n"
+    shell_changes[MORE] = "TANDEM_BACKEND=cpu";
+    shell_start("kernel");
+    shell("printf 'KERNEL(scale)\\n{\\n    FOR_ROWS(row, ROWS)\\n"
           "        STORE(ROW(y, row), 0, SCALAR(args.s) * LOAD(ROW(x, row), 0));\\n}\\n' "
           ">$D/scale.cl");
 }
 
-static void stop(void) { shell("rm -rf $D"); }
-
-TestSuite(kernel, .init = start, .fini = stop);
-
-/* Runs the command; its output must have these words. */
-static void gives(const char *command, int status, const char *words) {
-    check_case("%s", command);
-    shell(command);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
-    CHECK(contains_words(r.output, words), "no \"%s\" in: %s", words, r.output);
-}
+TestSuite(kernel, .init = start, .fini = shell_stop);
 
 Test(kernel, check) {
     gives(CHECK_KERNEL PARAMETERS " --dtype f32,bf16", 0,

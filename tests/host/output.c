@@ -3,36 +3,16 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "shell.h"
 
-static run_result r;
-static char folder[300], cache[340];
+static void start(void) { shell_start("output"); }
 
-/* $D is a folder of this test. */
-static void shell(const char *command) {
-    const char *changes[] = {ICD_NONE, folder, cache, "LC_ALL=C", NULL};
-    check_case("%s", command);
-    run_shell(changes, command, 100, &r);
-}
-
-static void start(void) {
-    random_start();
-    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/output-%d", (int)getpid());
-    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
-    shell("rm -rf $D; mkdir -p $D");
-}
-
-static void stop(void) { shell("rm -rf $D"); }
-
-TestSuite(output, .init = start, .fini = stop);
+TestSuite(output, .init = start, .fini = shell_stop);
 
 /* The command's output has these words, and none of the others. */
-static void gives(const char *command, const char *words, const char *others) {
+static void shows(const char *command, const char *words, const char *others) {
+    check_case("%s", command);
     shell(command);
     CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
     CHECK(contains_words(r.output, words), "lacks one of \"%s\": %s", words, r.output);
@@ -44,23 +24,23 @@ static void gives(const char *command, const char *words, const char *others) {
 #define DEFAULT "tandem: info: the default device is cpu:0, "
 
 Test(output, log_levels) {
-    gives("TANDEM_LOG=error " WORK, "TDM_OK", "tandem: ");
-    gives("TANDEM_LOG=warn " WORK, "TDM_OK", "tandem: ");
-    gives("TANDEM_LOG=warn TANDEM_CACHE_DIR=/dev/null/x TANDEM_TRACE=$D/no/file " WORK,
+    shows("TANDEM_LOG=error " WORK, "TDM_OK", "tandem: ");
+    shows("TANDEM_LOG=warn " WORK, "TDM_OK", "tandem: ");
+    shows("TANDEM_LOG=warn TANDEM_CACHE_DIR=/dev/null/x TANDEM_TRACE=$D/no/file " WORK,
           "tandem: warning: TANDEM_TRACE: nothing can be written", "tandem: info");
-    gives("TANDEM_LOG=info " WORK,
+    shows("TANDEM_LOG=info " WORK,
           "TDM_OK|tandem: info: cpu: 1 device|" OPENED "|" DEFAULT "as there is no GPU",
           "tandem: debug");
-    gives("TANDEM_LOG=info TANDEM_BACKEND=cpu " WORK, DEFAULT "decided by TANDEM_BACKEND", "cuda");
-    gives("TANDEM_LOG=info TANDEM_DEVICE=cpu:0 " WORK, DEFAULT "decided by TANDEM_DEVICE", NULL);
-    gives("TANDEM_LOG=debug TANDEM_BLAS=builtin " WORK,
+    shows("TANDEM_LOG=info TANDEM_BACKEND=cpu " WORK, DEFAULT "decided by TANDEM_BACKEND", "cuda");
+    shows("TANDEM_LOG=info TANDEM_DEVICE=cpu:0 " WORK, DEFAULT "decided by TANDEM_DEVICE", NULL);
+    shows("TANDEM_LOG=debug TANDEM_BLAS=builtin " WORK,
           OPENED "|tandem: debug: products of f32 16x16x16 transpose_b are computed by builtin\n",
           "0x");
     /* each line of stderr is one of the log's */
-    gives("TANDEM_LOG=debug " WORK " 2>&1 >/dev/null | grep -v '^tandem: [a-z]*: ' | wc -l", "0\n",
+    shows("TANDEM_LOG=debug " WORK " 2>&1 >/dev/null | grep -v '^tandem: [a-z]*: ' | wc -l", "0\n",
           NULL);
 #if TEST_HAS_OPENCL
-    gives("TANDEM_LOG=info TANDEM_BACKEND=opencl " TEST_PROBE " list",
+    shows("TANDEM_LOG=info TANDEM_BACKEND=opencl " TEST_PROBE " list",
           "opencl: 0 devices: no "
           "OpenCL ICD is installed",
           NULL);
@@ -68,15 +48,15 @@ Test(output, log_levels) {
 }
 
 Test(output, log_file) {
-    gives("TANDEM_LOG=info:$D/log " WORK " && TANDEM_LOG=info:$D/log " WORK
+    shows("TANDEM_LOG=info:$D/log " WORK " && TANDEM_LOG=info:$D/log " WORK
           " && grep -cF 'info: opened cpu:0 (' $D/log",
           "TDM_OK|\n2\n", "tandem: ");
-    gives("mkfifo $D/pipe; TANDEM_LOG=info:$D/pipe " WORK, "TDM_ERROR_ENVIRONMENT|TANDEM_LOG",
+    shows("mkfifo $D/pipe; TANDEM_LOG=info:$D/pipe " WORK, "TDM_ERROR_ENVIRONMENT|TANDEM_LOG",
           NULL);
 }
 
 Test(output, log_without_room) {
-    gives("(ulimit -f 0; TANDEM_LOG=info:$D/none " WORK "); wc -c <$D/none", "TDM_OK|0\n", NULL);
+    shows("(ulimit -f 0; TANDEM_LOG=info:$D/none " WORK "); wc -c <$D/none", "TDM_OK|0\n", NULL);
 }
 
 #define PYTHON "python3 -c '\nimport json, sys\n"
@@ -88,7 +68,7 @@ Test(output, log_without_room) {
     "def find(cat, name): return [i for i in x if (i[\"cat\"], i[\"name\"]) == (cat, name)]\n"
 
 Test(output, profile) {
-    gives(
+    shows(
         "TANDEM_PROFILE=$D/p.json TANDEM_BLAS=builtin " WORK " && " PYTHON EVENTS SPANS
         "n, = find(\"call\", \"tdm_layer_norm\")\n"
         "a = n[\"args\"]\n"
@@ -101,7 +81,7 @@ Test(output, profile) {
         "assert find(\"wait\", \"wait\")\nprint(len(x), \"spans\")' $D/p.json",
         "TDM_OK|spans", NULL);
     /* a second program's takes its place, and "%p" is the process's number */
-    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " list && TANDEM_PROFILE=$D/%p.json " TEST_PROBE
+    shows("TANDEM_PROFILE=$D/p.json " TEST_PROBE " list && TANDEM_PROFILE=$D/%p.json " TEST_PROBE
           " list && rm $D/p.json && ls $D/*[0-9].json && " PYTHON EVENTS
           "print(len(e), \"events\")' $D/*.json",
           "events", NULL);
@@ -109,11 +89,11 @@ Test(output, profile) {
 
 /* Every thread has its events, one whole event after the other. */
 Test(output, profile_of_threads) {
-    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " join cpu && " PYTHON EVENTS SPANS
+    shows("TANDEM_PROFILE=$D/p.json " TEST_PROBE " join cpu && " PYTHON EVENTS SPANS
           "print(len({i[\"tid\"] for i in find(\"call\", \"tdm_layer_norm\")}), \"threads\")' "
           "$D/p.json",
           "TDM_OK|2 threads", NULL);
-    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " fork cpu && " PYTHON EVENTS SPANS
+    shows("TANDEM_PROFILE=$D/p.json " TEST_PROBE " fork cpu && " PYTHON EVENTS SPANS
           "print(len({i[\"pid\"] for i in x}), \"process\")' $D/p.json",
           "1 process", NULL);
 }
@@ -145,7 +125,7 @@ static void check_lines(const char *machine, const char *device) {
              "profile explain 'f32 500 500 500'",
              machine, device, device);
     /* a call of the last product returns at once */
-    gives(command,
+    shows(command,
           "TDM_OK|tdm_layer_norm |tdm_layer_norm tdm_matmul|graph graph graph|tdm_matmul long",
           "cuda_sim:");
 }
@@ -161,7 +141,7 @@ Test(output, profile_of_devices) {
 
 /* Chrome reads an array without its end. */
 Test(output, profile_of_a_killed_process) {
-    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " hold cpu 4096 >$D/out & p=$!; "
+    shows("TANDEM_PROFILE=$D/p.json " TEST_PROBE " hold cpu 4096 >$D/out & p=$!; "
           "until grep -q TDM_OK $D/out; do sleep 0.1; done; kill -9 $p; " PYTHON
           "e = json.loads(open(sys.argv[1]).read() + \"]\")\n"
           "print([i[\"name\"] for i in e])' $D/p.json",

@@ -6,43 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
-
-static run_result r;
-static char folder[300], cache[340];
+#include "shell.h"
 
 #define TUNE TEST_PROGRAM " tune --device cpu --budget 1 --shapes $D/list"
 #define EXPLAIN TEST_PROBE " explain cpu "
 
-/* $D is a folder of this test, $D/cache the cache. */
-static void shell(const char *command) {
-    const char *changes[] = {ICD_NONE, folder, cache, NULL};
-    run_shell(changes, command, 200, &r);
-}
+static void start(void) { shell_start("tune"); }
 
-static void start(void) {
-    random_start();
-    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/tune-%d", (int)getpid());
-    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
-    shell("rm -rf $D; mkdir -p $D");
-}
-
-static void stop(void) { shell("rm -rf $D"); }
-
-TestSuite(tune, .init = start, .fini = stop);
-
-/* Runs the command; its output must have these words. */
-static void gives(const char *command, int status, const char *words) {
-    check_case("%s", command);
-    shell(command);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
-    CHECK(contains_words(r.output, words), "no \"%s\" in: %s", words, r.output);
-}
+TestSuite(tune, .init = start, .fini = shell_stop);
 
 #define MEASURED "which was measured as the fastest for"
 

@@ -1,0 +1,38 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Shell commands with a folder of the test, $D, and a cache in it. */
+#ifndef TEST_SHELL_H
+#define TEST_SHELL_H
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+static run_result r; /* of the last command */
+static char folder[300], cache[340];
+enum { DRIVERS = 3, MORE };
+static const char *shell_changes[] = {folder, cache, "LC_ALL=C", ICD_NONE, NULL, NULL};
+
+static inline void shell(const char *command) { run_shell(shell_changes, command, 200, &r); }
+
+static inline void shell_start(const char *name) {
+    random_start();
+    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/%s-%d", name, (int)getpid());
+    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
+    shell("rm -rf $D; mkdir -p $D");
+}
+
+static inline void shell_stop(void) { shell("rm -rf $D"); }
+
+/* Runs the command; its output must have these words. */
+static inline void gives(const char *command, int status, const char *words) {
+    check_case("%s", command);
+    shell(command);
+    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    CHECK(contains_words(r.output, words), "no \"%s\" in: %s", words, r.output);
+}
+
+#endif
