@@ -30,15 +30,6 @@ typedef struct reader {
     int label_count;
 } reader;
 
-static const char *line_after(const char *line) {
-    const char *end = strchr(line, '\n');
-    return end ? end + 1 : line + strlen(line);
-}
-
-static bool begins(const char *text, const char *beginning) {
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
 /* Of an instruction up to its operands: does it move 128 bits? */
 static bool is_wide(const char *instruction) {
     const size_t length = strcspn(instruction, " \t\n");

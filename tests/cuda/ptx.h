@@ -4,6 +4,16 @@
 #define TDM_TEST_CUDA_PTX_H
 
 #include <stdbool.h>
+#include <string.h>
+
+static inline const char *line_after(const char *line) {
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : line + strlen(line);
+}
+
+static inline bool begins(const char *text, const char *beginning) {
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
 
 typedef struct ptx_report {
     int wide_loads, wide_stores; /* of 128 bits */

@@ -9,14 +9,10 @@
  *
  * A function that was not inlined has separate properties among them. */
 #include "ptxas_log.h"
+#include "ptx.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const char *line_after(const char *line) {
-    const char *end = strchr(line, '\n');
-    return end ? end + 1 : line + strlen(line);
-}
 
 static bool has(const char *line, const char *words) {
     const char *at = strstr(line, words);
@@ -43,14 +39,14 @@ bool ptxas_report_of(const char *log, const char *entry, ptxas_report *report) {
     if (snprintf(begin, sizeof begin, "Compiling entry function '%s' for ", entry) >=
         (int)sizeof begin)
         return false;
-    int begins = 0, frames = 0, uses = 0;
+    int entries = 0, frames = 0, uses = 0;
     bool inside = false;
     for (const char *line = log; *line; line = line_after(line)) {
         char rest[64] = "";
         int stack, stores, loads, registers;
         if (has(line, "Compiling entry function")) {
             inside = has(line, begin);
-            begins += inside;
+            entries += inside;
         }
         const char *body = strpbrk(line, ".:\n");
         if (!inside || !body || *body == '\n') continue;
@@ -70,5 +66,5 @@ bool ptxas_report_of(const char *log, const char *entry, ptxas_report *report) {
             raise_to(&report->local, amount(line, " bytes lmem"));
         }
     }
-    return begins == 1 && frames >= 1 && uses == 1 && report->registers > 0;
+    return entries == 1 && frames >= 1 && uses == 1 && report->registers > 0;
 }

@@ -63,10 +63,6 @@ char *sass_of(const void *cubin, size_t size) {
     return text;
 }
 
-static bool begins(const char *text, const char *beginning) {
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
 /* Does an instruction, up to its operands, move 128 bits? */
 static bool is_wide(const char *instruction) {
     const char *width = strstr(instruction, ".128");

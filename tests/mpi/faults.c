@@ -5,16 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "now.h"
 #include "test.h"
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Seconds: what a failure may take where other processes run too, and what it would if a rank waited. */
 enum { SOON = 30, LIMIT = 60 };

@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <tandem/mpi.h>
 #include <tandem/tandem.h>
+
+#include "now.h"
 
 enum { LONGEST = 300 * 1024, FUNCTIONS = 8 }; /* elements of a rank: some more than a round */
 static const double slack = 8;                /* seconds; the machine may be busy */
@@ -23,12 +24,6 @@ static uint64_t state;
 static int below(int n) { /* the same on all ranks */
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (int)((state >> 33) % (uint64_t)n);
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static void end_now(int signal) {

@@ -7,23 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <tandem/mpi.h>
 #include <tandem/tandem.h>
+
+#include "now.h"
 
 static bool slow;
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
     if (slow) (void)nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
     return PMPI_Test(request, done, status);
-}
-
-static double now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 int main(int argc, char **argv) {

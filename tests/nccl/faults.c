@@ -1,17 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ranks that end, errors that NCCL tells later, and arguments that are refused. */
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cuda_sim/control.h"
+#include "mpi/now.h"
 #include "test.h"
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Seconds: what a failure may take where other processes run too, and what it would if a rank waited. */
 enum { SOON = 30, LIMIT = 60 };
