@@ -258,11 +258,8 @@ Test(extremes, logarithms_of_sums) {
             bound[i] = isfinite(want[i]) ? half_ulp(dtype, want[i]) * 4 : 0;
         check_case("logsumexp of %s", tdm_dtype_name(dtype));
         if (OK(tdm_logsumexp(queue, &x->t, &y->t))) ARRAY_CHECK(y, want, bound);
-        array *none = array_2d(dtype, 2, 0, 1), *least = array_1d(dtype, 2);
-        const double nothing[2] = {-inf, -inf};
-        if (OK(tdm_logsumexp(queue, &none->t, &least->t))) ARRAY_CHECK(least, nothing, NULL);
-        REFUSED(tdm_logsumexp(queue, &x->t, &least->t), TDM_ERROR_INVALID_SHAPE,
-                "y|[2]|[7]|[7, 1]");
+        array *two = array_1d(dtype, 2);
+        REFUSED(tdm_logsumexp(queue, &x->t, &two->t), TDM_ERROR_INVALID_SHAPE, "y|[2]|[7]|[7, 1]");
         array_free_all();
     }
 }

@@ -325,10 +325,10 @@ Test(functions, clamp) {
 
 /* ---- rules ---- */
 
-/* In place, empty, of strides, of other dtypes, and again in another queue; what is refused. */
+/* In place, of strides, of other dtypes, and again in another queue; what is refused. */
 Test(functions, rules) {
     array *x = array_2d(TDM_I16, 7, 30, 41), *y = array_2d(TDM_F32, 7, 30, 33);
-    array *none = array_1d(TDM_F32, 0), *odd = array_1d(TDM_F32, 4);
+    array *odd = array_1d(TDM_F32, 4);
     double want[210], bound[210];
     tdm_queue *other;
     array_integers(x, 0, 99);
@@ -350,21 +350,12 @@ Test(functions, rules) {
     tdm_queue_destroy(other);
     ARRAY_CHECK(y, want, NULL);
     check_case("refusals");
-    OK(tdm_exp(queue, &none->t, &none->t));
-    REFUSED(tdm_exp(NULL, &x->t, &y->t), TDM_ERROR_INVALID_ARGUMENT, "tdm_exp: queue is NULL");
-    REFUSED(tdm_exp(queue, NULL, &y->t), TDM_ERROR_INVALID_ARGUMENT, "tdm_exp: x is NULL");
-    REFUSED(tdm_div(queue, &y->t, &y->t, NULL), TDM_ERROR_INVALID_ARGUMENT, "tdm_div: y is NULL");
     REFUSED(tdm_div(queue, &y->t, &odd->t, &y->t), TDM_ERROR_INVALID_SHAPE,
             "tdm_div: the shape of b is [4]|broadcast to that of y, [7, 30]");
     REFUSED(tdm_bitwise_and(queue, &y->t, &x->t, &y->t), TDM_ERROR_COMPILE,
             "tdm_bitwise_and|& does not take f32");
     REFUSED(tdm_clamp(queue, &y->t, (double)NAN, 1, &y->t), TDM_ERROR_INVALID_ARGUMENT,
             "tdm_clamp: low is NaN");
-    tdm_tensor view = y->t;
-    view.shape[0] = 6;
-    tdm_tensor moved = view;
-    moved.offset += 33;
-    REFUSED(tdm_exp(queue, &view, &moved), TDM_ERROR_OVERLAP, "tdm_exp: y overlaps x");
     ARRAY_CHECK(y, want, NULL);
     array_free_all();
 }
