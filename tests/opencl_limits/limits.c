@@ -266,3 +266,10 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     return REAL(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, count,
                                         list, event);
 }
+
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint count,
+                           const cl_device_id *devices,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                           void *data, cl_int *errcode) {
+    return kept_context(properties, count, devices, notify, data, errcode);
+}

@@ -12,3 +12,10 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
                       void *data) {
     return build_quickly(program, count, devices, options, notify, data);
 }
+
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint count,
+                           const cl_device_id *devices,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                           void *data, cl_int *errcode) {
+    return kept_context(properties, count, devices, notify, data, errcode);
+}

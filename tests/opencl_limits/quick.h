@@ -72,4 +72,26 @@ static inline cl_int build_quickly(cl_program program, cl_uint count, const cl_d
     return REAL(clBuildProgram)(program, count, devices, more, notify, data);
 }
 
+/* A context of one device, which is kept, as pocl reads its library of built-in functions for each new one. */
+static inline cl_context
+kept_context(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+             void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
+             cl_int *errcode) {
+    static cl_context kept[8];
+    static cl_device_id of[8];
+    int i = 0;
+    while (i < 8 && kept[i] && of[i] != *devices)
+        i++;
+    if (count != 1 || notify || i == 8)
+        return REAL(clCreateContext)(properties, count, devices, notify, data, errcode);
+    if (!kept[i]) {
+        kept[i] = REAL(clCreateContext)(properties, count, devices, notify, data, errcode);
+        of[i] = *devices;
+        if (!kept[i]) return NULL;
+    }
+    (void)REAL(clRetainContext)(kept[i]);
+    if (errcode) *errcode = CL_SUCCESS;
+    return kept[i];
+}
+
 #endif

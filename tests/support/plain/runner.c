@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runner of plain/criterion/criterion.h. --filter PATTERN is as in Criterion ("suite/test"
- * with * and @(a|b)); --together runs all tests in this process, for tools that take long to start;
+ * with * and @(a|b)); --together runs all tests in this process, for tools and drivers that take long to start;
  * --alone runs the first one as the whole of this process; --list names the tests and runs none; other options are
  * taken and ignored. */
 #include <criterion/criterion.h>
@@ -143,6 +143,7 @@ int main(int argc, char **argv) {
             continue;
         }
         if (alone) return run_whole(test);
+        if (together) fprintf(stderr, "[RUN ] %s\n", name); /* which one ended the process */
         int status = together ? run_here(test) : plain_run_apart(run_whole, test);
         tested++;
         passing += status == 0;
