@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The few macros of Criterion that the suites use, for ThreadSanitizer builds: Criterion's process
- * runner (BoxFort) and ThreadSanitizer both want fixed addresses, and neither starts with the
- * other. The same test files, the same filter, one forked process a test, one test at a time. */
+/* The few macros of Criterion that the suites use, for where its runner does not serve: suites in one process or with
+ * small stacks, machines without it, and ThreadSanitizer, as that and Criterion's processes (BoxFort) both want fixed
+ * addresses, and neither starts with the other. The same test files, the same filter, one test at a time. */
 #ifndef PLAIN_CRITERION_H
 #define PLAIN_CRITERION_H
 
