@@ -7,6 +7,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,21 +78,25 @@ static inline cl_context
 kept_context(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
              cl_int *errcode) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static cl_context kept[8];
     static cl_device_id of[8];
     int i = 0;
-    while (i < 8 && kept[i] && of[i] != *devices)
-        i++;
-    if (count != 1 || notify || i == 8)
+    if (count != 1 || notify)
         return REAL(clCreateContext)(properties, count, devices, notify, data, errcode);
-    if (!kept[i]) {
+    pthread_mutex_lock(&lock);
+    /* a ninth device would take the place of the last one */
+    while (i < 7 && kept[i] && of[i] != *devices)
+        i++;
+    if (errcode) *errcode = CL_SUCCESS;
+    if (!kept[i] || of[i] != *devices) {
         kept[i] = REAL(clCreateContext)(properties, count, devices, notify, data, errcode);
         of[i] = *devices;
-        if (!kept[i]) return NULL;
     }
-    (void)REAL(clRetainContext)(kept[i]);
-    if (errcode) *errcode = CL_SUCCESS;
-    return kept[i];
+    const cl_context context = kept[i];
+    if (context) (void)REAL(clRetainContext)(context);
+    pthread_mutex_unlock(&lock);
+    return context;
 }
 
 #endif

@@ -85,9 +85,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, c
  * a block of some elements, so what overflows in one may not in another; an element that is
  * infinite or NaN stays in all sums from there on, and changes none before it. y may be x itself;
  * it overlaps it in no other way. Where the elements of x and y are not adjacent in the same
- * dimension, what is not contiguous is copied, x before or y after. Long lines are cut into parts where
- * there are fewer lines than threads, and a part more may change the last bits. Error: k·e·Σ|x|, of the
- * elements so far. */
+ * dimension, what is not contiguous is copied, x before or y after. Few long lines are cut into
+ * parts, so that the last bits depend on how many lines there are, and on cpu on how many threads.
+ * Error: k·e·Σ|x|, of the elements so far. */
 TDM_API TDM_MUST_USE tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim,
                                            tdm_tensor *y);
 
