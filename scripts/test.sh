@@ -2,7 +2,7 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Sets up, builds and runs the tests. Usage: scripts/test.sh [PRESET ...]   (default: test, 20 to 40 minutes on 2 cores)
 # Shows what ptxas says of the kernels and, of the preset asan, which lines of cuda/ were executed.
-#   scripts/test.sh test asan tsan         what CI runs: also a share under ASan + UBSan and under TSan; 30 to 60 minutes
+#   scripts/test.sh test asan tsan         all three: also a share under ASan + UBSan and under TSan; 30 to 60 minutes
 #   scripts/test.sh full                   before a release: every device's suite whole, each kernel for each
 #                                          architecture, all that is built under the sanitizers; some 3 hours
 #   scripts/test.sh coverage               most of test; then which part of lib, cpu, opencl and cuda was executed
