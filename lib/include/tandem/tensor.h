@@ -30,9 +30,9 @@ extern "C" {
 #endif
 
 /** The one list of dtypes: X(NAME, name, bytes, kind), kind being FLOAT, SIGNED, UNSIGNED or BOOL.
- * Operations compute with the floats, those of 16 bits in f32. The others are storage, for what
- * moves, fills, casts, writes and prints tensors. A bool is a byte: 0 is false, any other true, and
- * what operations write is 0 or 1. */
+ * The operations of ops.h compute with floats, those of 16 bits in f32, unless they say otherwise; functions.h,
+ * reduce.h and kernel.h compute with integers and bools, too. All dtypes can be moved, filled, cast, saved and
+ * printed. A bool is a byte: 0 is false, any other true, and what operations write is 0 or 1. */
 #define TDM_DTYPE_LIST(X)                                                                          \
     X(F32, "f32", 4, FLOAT)                                                                        \
     X(F64, "f64", 8, FLOAT)                                                                        \
@@ -62,7 +62,7 @@ TDM_API const char *tdm_dtype_name(tdm_dtype dtype);
 /** Bytes of one element; 0 for any other number. */
 TDM_API size_t tdm_dtype_size(tdm_dtype dtype);
 
-/** Can operations compute with it? True of floating dtypes; false for any other number. */
+/** Is it a floating dtype? False for a number that is no dtype. */
 TDM_API bool tdm_dtype_is_float(tdm_dtype dtype);
 
 /** The most dimensions that a tensor has. */
