@@ -12,16 +12,15 @@
 extern "C" {
 #endif
 
-/** Which keys a query attends, and how the scores are scaled. The tensors are borrowed for the call. */
+/** Which keys a query attends to, and how the scores are scaled. The tensors are borrowed for the call. */
 typedef struct tdm_attention_options {
     size_t size; /**< sizeof(tdm_attention_options): see status.h */
     double
         scale; /**< factor of the scores, finite; 0: 1/√(head size). Rounded to f32 where the arithmetic is */
-    bool causal; /**< query i of Tq attends the keys up to i + Tk - Tq */
+    bool causal; /**< query i of Tq attends to the keys up to i + Tk - Tq */
     const tdm_tensor
-        *mask; /**< bool, broadcast to [..., Tq, Tk]: true where a key may be attended; NULL: all */
-    const tdm_tensor
-        *lengths; /**< i32 or i64 [B]: keys from there on are not attended; NULL: all are */
+        *mask; /**< bool, broadcast to [..., Tq, Tk]: true where a key counts; NULL: all do */
+    const tdm_tensor *lengths; /**< i32 or i64 [B]: keys from there on do not count; NULL: all do */
     const tdm_tensor
         *offsets; /**< i32 or i64 [sequences + 1]: ragged batches, see below; NULL: none */
 } tdm_attention_options;
@@ -36,7 +35,7 @@ typedef struct tdm_attention_options {
  * size in the caller's language. */
 TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t size);
 
-/** y = softmax(scale · q·kᵀ) · v for each head, over the keys that a query attends (Vaswani et al. 2017). q:
+/** y = softmax(scale · q·kᵀ) · v for each head, over the keys that a query attends to (Vaswani et al. 2017). q:
  * [B, H, Tq, D]; k: [B, Hkv, Tk, D]; v: [B, Hkv, Tk, Dv]; y: [B, H, Tq, Dv]; or all without B. H is a multiple of
  * Hkv, and H / Hkv heads of q in a row share one of k and v (Ainslie et al. 2023). The last dimension is adjacent,
  * the others have any strides: heads that are views of one tensor [tokens, 3 · H · D] are read where they are. Tq,
@@ -48,15 +47,15 @@ TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t s
  * or not.
  *
  * Ragged: with offsets there is no B, Tq is Tk, and sequence s is the rows offsets[s] to offsets[s + 1] - 1 of q, k, v
- * and y, which attend each other alone; causal is meant in each, and a mask has a row and a column for each token.
+ * and y, which attend to each other only; causal applies within each, and a mask has a row and a column for each token.
  * Rows before the first sequence and after the last one are 0 in y. offsets and lengths exclude each other.
  *
  * offsets and lengths are read on the device while it computes: a graph that is replayed takes what they hold then.
- * lengths below 0 count as 0, above Tk as Tk. offsets do not decrease, else a row may attend no rows, or others than
- * its sequence's. Whatever they hold, nothing is read or written outside the tensors.
+ * lengths below 0 count as 0, above Tk as Tk. offsets must not decrease, else a row may attend to no rows, or to
+ * rows of another sequence. Whatever they hold, nothing is read or written outside the tensors.
  *
- * A key that is not attended, or whose score is -Inf, does not count, not even NaN or Inf in its k or v; a query
- * without keys that count, or of none (Tk 0), gives 0. What counts gives what the formula does: with a score of NaN
+ * A key that is left out, or whose score is -Inf, does not count, not even NaN or Inf in its k or v; a query for which
+ * no key counts, or with none at all (Tk 0), gives 0. Keys that count give what the formula does: with a score of NaN
  * or +Inf the query's result is NaN, and Inf in v gives Inf or NaN in its column. D 0: all scores are 0.
  *
  * f16 and bf16 are multiplied and summed in f32, and y is rounded once. OpenCL devices that are CPUs and run native

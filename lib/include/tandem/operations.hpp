@@ -195,9 +195,9 @@ inline Tensor logsumexp(const Queue &queue, const Tensor &x, bool keep = false) 
 /** tdm_attention_options; each tensor may be empty. */
 struct AttentionOptions {
     double scale = 0;    /**< factor of the scores; 0: 1/√(head size) */
-    bool causal = false; /**< query i of Tq attends the keys up to i + Tk - Tq */
-    Tensor mask = {};    /**< bool: true where a key may be attended */
-    Tensor lengths = {}; /**< of each batch how many keys are attended */
+    bool causal = false; /**< query i of Tq attends to the keys up to i + Tk - Tq */
+    Tensor mask = {};    /**< bool: true where a key counts */
+    Tensor lengths = {}; /**< for each batch, how many keys count */
     Tensor offsets = {}; /**< of ragged batches */
 };
 
