@@ -27,8 +27,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_part(int64_t extent, int parts, int index, i
 
 /** y = activation(x · weightᵀ + bias), of whose outputs each rank has a part: weight [out_r, in] and bias
  * [out_r] or NULL are this rank's. `extents` are the `size` ranks' out_r, the same array on all ranks; NULL where
- * they are equal. x [..., in] is the same on all ranks, and so is y [..., out], all outputs. Who needs no more than the
- * rank's own outputs, for instance because tdm_linear_row_parallel comes next, calls tdm_linear instead. */
+ * they are equal. x [..., in] is the same on all ranks, and so is y [..., out], all outputs. A program that needs only
+ * the rank's own outputs, for instance because tdm_linear_row_parallel comes next, calls tdm_linear instead. */
 TDM_API TDM_MUST_USE tdm_status tdm_linear_column_parallel(
     tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
     const tdm_tensor *bias, const int64_t *extents, tdm_activation activation, tdm_tensor *y);

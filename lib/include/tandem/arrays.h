@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** What a softmax is taken of. */
+/** How the scores of a softmax are scaled and masked. */
 typedef struct tdm_softmax_options {
     size_t size;            /**< sizeof(tdm_softmax_options): see status.h */
     double scale;           /**< factor of x, finite; rounded to f32 where the arithmetic is */
@@ -119,21 +119,21 @@ TDM_API TDM_MUST_USE tdm_status tdm_triu(tdm_queue *queue, const tdm_tensor *x, 
 /* Of strides of any kind. */
 
 /** y = the differences x[.., i + 1, ..] - x[.., i, ..] along dimension `dim`, taken n times, each rounded to the dtype;
- * y, of x's dtype, has n elements fewer there, or none. Integers wrap; a bool is whether two differ. n 0: a copy. n - 1
- * of them are in memory of the queue's for that. */
+ * y, of x's dtype, has n elements fewer there, or none. Integers wrap; a bool is whether two differ. n 0: a copy. The
+ * results of all steps but the last are in temporary memory of the queue. */
 TDM_API TDM_MUST_USE tdm_status tdm_diff(tdm_queue *queue, const tdm_tensor *x, int dim, int64_t n,
                                          tdm_tensor *y);
 
 /** y = x[.., indices[.., i, ..], ..] along dimension `dim`, in which x may have another extent than the others have. x:
  * any dtype, y's; indices: i32 or i64, of y's shape. An index that is negative, or not below that extent, gives NaN, of
- * dtypes that are no floats 0. With memory of the queue's for 8 bytes an element of y, and for what of x and y is not
- * contiguous. */
+ * dtypes that are no floats 0. Takes temporary memory of the queue: 8 bytes for each element of y, and copies of x
+ * and y where they are not contiguous. */
 TDM_API TDM_MUST_USE tdm_status tdm_take_along_axis(tdm_queue *queue, const tdm_tensor *x,
                                                     const tdm_tensor *indices, int dim,
                                                     tdm_tensor *y);
 
-/** y, a bool or any other dtype, of x's shape: whether each element of x is one of the values, of one dimension, as
- * tdm_equal has it: NaN is in nothing. Each is compared with all, so it is for few values. */
+/** y, a bool or any other dtype, of x's shape: whether each element of x equals, as in tdm_equal, one of `values`,
+ * which has one dimension; NaN equals none. Each element is compared with all values, so it is for few of them. */
 TDM_API TDM_MUST_USE tdm_status tdm_isin(tdm_queue *queue, const tdm_tensor *x,
                                          const tdm_tensor *values, tdm_tensor *y);
 

@@ -38,7 +38,7 @@ typedef void (*tdm_release_function)(void *user);
  * `pointer`, which is a multiple of 16 (what malloc gives is). size is not 0. Other devices refuse it with
  * TDM_ERROR_UNSUPPORTED; opencl.h and cuda.h have the like for theirs.
  *
- * release(user), if not NULL, is called once, when the last reference of the buffer is gone; work on a cpu
+ * release(user), if not NULL, is called once, when the last reference to the buffer is gone; work on a cpu
  * device is over by then. It may call the library. The bytes do not count in tdm_memory_stats.
  *
  * *buffer is NULL on failure; release is not called then. Any thread. */

@@ -1,10 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * The folder of compiled kernels: TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else
- * ~/.cache/tandem. What tdm_matmul_tune and tdm_rows_tune measured is there, too, one entry each to a device, "tuned
- * products" and "tuned rows", and one to a library's settings. No program needs this: kernels are kept and found again
- * without it, corrupt ones are built again, and nothing is ever removed for its age. It is for a look at the folder,
- * and to tidy it up.
+ * ~/.cache/tandem. It also holds what tdm_matmul_tune and tdm_rows_tune measured: for each device an entry "tuned
+ * products" and an entry "tuned rows", and one for a library's settings. No program needs this header: kernels are kept
+ * and found again without it, corrupt ones are built again, and nothing is ever removed for its age. It is for
+ * inspecting the folder and tidying it up.
  *
  * Threads: any. Other processes may use the folder meanwhile: a kernel that is removed while they
  * need it is compiled again. */
@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-/** A file of the folder that holds a kernel or what was measured, or should. Texts are "" where the file does not tell.
- */
+/** A file of the folder that holds a kernel or what was measured, or should. A text is "" where the file does not have
+ * it. */
 typedef struct tdm_cache_entry {
     char file[80];     /**< its name in the folder */
     char fault[96];    /**< why it will not be used, "" for a good one */
@@ -55,8 +55,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_get_item(const tdm_cache_listi
                                                            size_t index,
                                                            const tdm_cache_entry **entry);
 
-/** Would this Tandem use the entry on a device that is listed now? Lists the devices if that was not
- * done yet. Not so: what is faulty, and what another Tandem, driver or device left. */
+/** Would this Tandem use the entry on a device that is listed now? False for entries that are faulty, and for those
+ * that another Tandem, driver or device left. Lists the devices if that was not done yet. */
 TDM_API TDM_MUST_USE tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current);
 
 /** Removes an entry from the folder. One that is not there any more is no failure;

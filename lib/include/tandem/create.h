@@ -3,7 +3,7 @@
  * Making tensors: on a device, with content, from host arrays and back.
  *
  * Each function here that makes a tensor gives it a new buffer, contiguous and row-major,
- * and the caller one reference of it (tensor.h says what that means). On failure *tensor is all
+ * and the caller one reference to it (tensor.h says what that means). On failure *tensor is all
  * zero (its buffer is NULL). Sizes: ndim is 1 to TDM_MAX_DIMS, extents are 0 or more.
  * TDM_SHAPE(2, 3) writes ndim and shape in one:
  *
@@ -87,11 +87,11 @@ TDM_API TDM_MUST_USE tdm_status tdm_write(tdm_queue *queue, const void *data, td
  * Waits for the queue. */
 TDM_API TDM_MUST_USE tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data);
 
-/** One more reference of the tensor's buffer, for the copy that is returned: it is released by
+/** One more reference to the tensor's buffer, for the copy that is returned: it is released by
  * itself. NULL gives a tensor that is all zero. */
 TDM_API tdm_tensor tdm_tensor_retain(const tdm_tensor *tensor);
 
-/** Gives back one reference of the tensor's buffer and zeroes the tensor, so that releasing it again
+/** Gives back one reference to the tensor's buffer and zeroes the tensor, so that releasing it again
  * does nothing. NULL and a zero tensor are allowed. */
 TDM_API void tdm_tensor_release(tdm_tensor *tensor);
 

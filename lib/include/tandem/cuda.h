@@ -54,7 +54,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_pointer(const tdm_buffer *buffer, v
 /** Makes a buffer of `size` bytes of device memory of the program's, without a copy. The memory is of this device, or
  * managed; `pointer` is a multiple of 16 and size is not 0. The program keeps the memory until it is called.
  *
- * release(user), if not NULL, is called once, when the last reference of the buffer is gone and work that the
+ * release(user), if not NULL, is called once, when the last reference to the buffer is gone and work that the
  * library was given for it is over: in the call that releases it or, when work is pending then, in a later call that
  * makes or releases a buffer of the device, or waits (tdm_queue_finish, tdm_queue_destroy, tdm_device_trim), in that
  * call's thread. It may call the library. The bytes do not count in tdm_memory_stats.

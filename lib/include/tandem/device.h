@@ -24,7 +24,7 @@
  *                       "none" (default: cc, gcc or clang in PATH). Without one expressions run
  *                       all the same, and tdm_kernel_source is TDM_ERROR_UNSUPPORTED
  *   TANDEM_BLAS         the BLAS providers to use, one or an ordered list: onednn, openblas, mkl, blis,
- *                       cblas (any of the last three, or the system's own), panels (weights that
+ *                       cblas (one of the three before it, or the system's own), panels (weights that
  *                       tdm_pack_weight packs; without it none are), clblast, cublas, builtin.
  *                       What they do not support, such as a dtype, goes to the others that the
  *                       device has (see tdm_matmul_provider). A product is TDM_ERROR_UNSUPPORTED
@@ -43,10 +43,10 @@
  *                       called tdm_set_log
  *   TANDEM_PROFILE      a file for a trace of the run in Chrome's format; "%p" in its path is the number of
  *                       the process
- *   TANDEM_VERIFY       a share of the calls, as 1 or 0.01, that are made once more on cpu in f64 and compared
+ *   TANDEM_VERIFY       the share of the calls, such as 1 or 0.01, that are made once more on cpu in f64 and compared
  *                       within the bounds of the headers. A wrong result is TDM_ERROR_BACKEND, and a line of the
- *                       log, which goes to stderr unless TANDEM_LOG says otherwise; its operands are saved in the
- *                       working directory or, with ":" and a folder after the share, there (docs/log.md)
+ *                       log, which goes to stderr unless TANDEM_LOG says otherwise; the operands of the call are
+ *                       saved in the working directory or, with ":" and a folder after the share, there (docs/log.md)
  * A value that is not allowed is TDM_ERROR_ENVIRONMENT, and so is a variable whose name is nearly one
  * of these. Other variables that begin with TANDEM_ are other programs' (Kubernetes sets
  * TANDEM_SERVICE_HOST for a service called tandem) and are ignored; the diagnostics list them.
@@ -99,7 +99,7 @@ typedef enum tdm_device_type {
     TDM_DEVICE_ACCELERATOR = 3
 } tdm_device_type;
 
-/** A quantity that the driver does not tell. Never confused with 0. */
+/** A quantity that the driver does not report. Never confused with 0. */
 #define TDM_UNKNOWN UINT64_MAX
 
 /** What is known of a device without opening it. Texts are UTF-8 without control characters. */
@@ -130,9 +130,8 @@ typedef struct tdm_device_info {
 /** How many devices are listed, in the deterministic order of the selection's backends: within
  * OpenCL GPUs, accelerators, CPUs, then by platform and PCI address. Makes no context. Fails only
  * for a bad environment (TDM_ERROR_ENVIRONMENT), after a fork, or when host memory is short; a
- * missing driver is no failure. What a driver failed to tell is asked again by every later call
- * that lists, finds or opens: a device keeps its index, and one that is found later comes after
- * the others. */
+ * missing driver is no failure. Where a driver failed to answer, every later call that lists, finds or
+ * opens queries it again: a device keeps its index, and one that is found later comes after the others. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_device_count(size_t *count);
 
 /** Facts of the index-th listed device. *info is borrowed from the library and stays valid and
@@ -187,7 +186,7 @@ typedef struct tdm_memory_stats {
     uint64_t cached;      /**< bytes kept by the pool for reuse */
     uint64_t reserved;    /**< bytes taken from the driver: in use (rounded up) + cached */
     uint64_t allocations; /**< calls to the driver's allocator so far */
-    uint64_t device_free; /**< bytes free on the device now; TDM_UNKNOWN when it does not tell */
+    uint64_t device_free; /**< bytes free on the device now; TDM_UNKNOWN when not reported */
 } tdm_memory_stats;
 
 /** Sets the size: tdm_memory_stats s = TDM_MEMORY_STATS_DEFAULTS; */
@@ -198,8 +197,8 @@ typedef struct tdm_memory_stats {
  * size in the caller's language. */
 TDM_API void tdm_memory_stats_init(tdm_memory_stats *stats, size_t size);
 
-/** How much memory the device's pool holds, and for whom: tdm_memory_stats s =
- * TDM_MEMORY_STATS_DEFAULTS; before the call. */
+/** How much memory the device's pool holds, and how much of it is in use. Before the call:
+ * tdm_memory_stats s = TDM_MEMORY_STATS_DEFAULTS; */
 TDM_API TDM_MUST_USE tdm_status tdm_device_get_memory_stats(tdm_device *device,
                                                             tdm_memory_stats *stats);
 
@@ -250,7 +249,7 @@ TDM_API void tdm_device_usage_init(tdm_device_usage *usage, size_t size);
  * TDM_DEVICE_USAGE_DEFAULTS; */
 TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage);
 
-/** What was looked for at start-up, found or not, and why: the stuff of `tdm doctor`. */
+/** What a diagnostic is about: something that was looked for at start-up, found or not, as `tdm doctor` shows it. */
 typedef enum tdm_diagnostic_kind {
     TDM_DIAGNOSTIC_VARIABLE, /**< an environment variable that is set; the cache directory */
     TDM_DIAGNOSTIC_LIBRARY,  /**< a shared library; the C compiler of cpu */

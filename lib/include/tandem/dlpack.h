@@ -7,12 +7,12 @@
  * version 1, and DLManagedTensor of the versions before, which has no way to say that memory is read-only. cpu, CUDA
  * and OpenCL devices are kDLCPU, kDLCUDA and kDLOpenCL; the data of the last is a cl_mem.
  *
- * Ownership. Who has a managed tensor calls its deleter, once, when nothing uses the memory any more: neither the host
- * nor queued work. Deleters of ours may be called from any thread, also after the tensor, the queue and the device were
- * released. Until then the memory is neither freed nor handed out again.
+ * Ownership. The owner of a managed tensor calls its deleter, once, when nothing uses the memory any more: neither the
+ * host nor queued work. Tandem's deleters may be called from any thread, also after the tensor, the queue and the
+ * device were released. Until then the memory is neither freed nor handed out again.
  *
- * Overlap. Two tensors that were made of the same memory are taken for different memory: that one is written while the
- * other is read, is not refused. */
+ * Overlap. Two tensors that were made over the same memory count as different memory: a call that writes one while it
+ * reads the other is not refused. */
 #ifndef TANDEM_DLPACK_H
 #define TANDEM_DLPACK_H
 
@@ -29,8 +29,8 @@ struct DLManagedTensorVersioned;
  * shape and strides; byte_offset is 0 but for OpenCL. A read-only buffer (tdm_buffer_freeze) is marked as read-only.
  *
  * The data is ready for the consumer, whatever it works with, when the call returns: `queue`, which is of the
- * tensor's device, is finished. With NULL nothing is waited for: no work is pending on the tensor, or the
- * program makes the order itself, by the events of opencl.h and cuda.h. *managed is NULL on failure. */
+ * tensor's device, is finished. With NULL the call waits for nothing: no work may be pending on the tensor, or the
+ * program orders it itself, by the events of opencl.h and cuda.h. *managed is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_to_dlpack(tdm_queue *queue, const tdm_tensor *tensor,
                                                      struct DLManagedTensorVersioned **managed);
 
@@ -51,7 +51,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_tensor_to_dlpack_legacy(tdm_queue *queue,
  * Nothing is waited for: the producer's work is over, or ordered before that of the queues that will use the tensor. In
  * Python's protocol a CUDA queue's stream (tdm_cuda_get_stream) is what __dlpack__ is given.
  *
- * Refused: dtypes that Tandem has not, more than TDM_MAX_DIMS dimensions, negative strides, elements that do not lie at
+ * Refused: dtypes that Tandem lacks, more than TDM_MAX_DIMS dimensions, negative strides, elements that do not lie at
  * multiples of their size, a major version other than 1. On failure *tensor is all zero, and
  * `managed` remains the caller's. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_from_dlpack(tdm_device *device,

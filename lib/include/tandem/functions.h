@@ -6,7 +6,7 @@
  * meet in a type as there; functions of floats take integers, too; y is of any dtype, to which the result is
  * converted once, as tdm_cast does. Comparisons and tests give 1 or 0, for a y of bool or any other dtype. What is read
  * is broadcast to y's shape as in NumPy, with strides of any kind. In place: y may be exactly the same view as what
- * is read. An empty y is a no-op that succeeds. All of this holds of tdm_add, tdm_sub and tdm_mul of ops.h, too.
+ * is read. An empty y is a no-op that succeeds. All of this holds for tdm_add, tdm_sub and tdm_mul of ops.h, too.
  *
  * Error: functions that choose, compare, round to an integer or change a sign are exact, and so are rem, nextafter and
  * the arithmetic of integers. In f32 the others are off by at most so many units in the last place of the result:
@@ -195,17 +195,17 @@ TDM_API TDM_MUST_USE tdm_status tdm_gelu_tanh(tdm_queue *queue, const tdm_tensor
 TDM_API TDM_MUST_USE tdm_status tdm_silu(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = 1 / (1 + e^-x). */
 TDM_API TDM_MUST_USE tdm_status tdm_sigmoid(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
-/** Is x NaN?. */
+/** Is x NaN? */
 TDM_API TDM_MUST_USE tdm_status tdm_isnan(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
-/** Is x Inf or -Inf?. */
+/** Is x Inf or -Inf? */
 TDM_API TDM_MUST_USE tdm_status tdm_isinf(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** Is x neither NaN nor infinite? */
 TDM_API TDM_MUST_USE tdm_status tdm_isfinite(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** Is x negative, -0 or a NaN of that sign? */
 TDM_API TDM_MUST_USE tdm_status tdm_signbit(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
-/** y = x, but low where it is below that, and then high where it is above; NaN stays. An integer x is compared as the
- * integer that expressions make of it, with the integers of that type between low and high. A limit of NaN is
- * refused. */
+/** y = x, but low where x is below low, and then high where it is above high; NaN stays. An integer x is compared as
+ * the integer type in which expressions compute with it, with the integers of that type between low and high. A limit
+ * of NaN is refused. */
 TDM_API TDM_MUST_USE tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low,
                                           double high, tdm_tensor *y);
 

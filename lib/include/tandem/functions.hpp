@@ -114,7 +114,7 @@ inline Tensor make_of_rows(const Queue &queue, const Tensor &x, std::int64_t col
     return make(queue, dtype, shape_of(y));
 }
 
-/** The view that a C function makes, with a reference of its buffer. */
+/** The view that a C function makes, with a reference to its buffer. */
 template <typename Function> Tensor view(Function function) {
     tdm_tensor made;
     tandem::check(function(&made));

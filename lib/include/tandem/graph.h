@@ -34,8 +34,8 @@ typedef struct tdm_graph tdm_graph;
 /** Makes an empty graph, which is recorded from this queue and replayed in it. *graph is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_graph_create(tdm_queue *queue, tdm_graph **graph);
 
-/** Frees the graph and its references to buffers; replays under way go on. A graph that is being recorded
- * gives its queue free. Before or after the queue. NULL is allowed. */
+/** Frees the graph and its references to buffers; replays under way go on. If the graph is being recorded, its queue
+ * stops recording. The queue may be destroyed before or after it. NULL is allowed. */
 TDM_API void tdm_graph_destroy(tdm_graph *graph);
 
 /** Begins to record, in place of what the graph has recorded before. A queue records one graph at a
@@ -52,8 +52,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_graph_end(tdm_graph *graph);
 TDM_API TDM_MUST_USE tdm_status tdm_graph_replay(tdm_graph *graph);
 
 /** From the next replay on the operations use `replacement` wherever they use `buffer`: a buffer of the same
- * device that is at least as large and that the graph does not use (TDM_ERROR_OVERLAP). The reference goes over
- * to it. */
+ * device that is at least as large and that the graph does not use (TDM_ERROR_OVERLAP). The graph then holds a
+ * reference to `replacement` instead of `buffer`. */
 TDM_API TDM_MUST_USE tdm_status tdm_graph_set_buffer(tdm_graph *graph, const tdm_buffer *buffer,
                                                      tdm_buffer *replacement);
 

@@ -155,7 +155,7 @@ TDM_API void tdm_row_kernel_init(tdm_row_kernel *kernel, size_t size);
 /** Makes a kernel that combines the elements of rows, whose shape is what all tensors that are read broadcast to,
  * as in NumPy: its last dimension is a row. One tensor is named in no text: the output. Without apply it has
  * the rows' shape less the last dimension, or with a last dimension of 1, and [1] where there is one row of one
- * dimension; with apply it has the shape of what it is made of, and the others are broadcast to it.
+ * dimension; with apply its shape is that of the rows, and the other tensors are broadcast to it.
  *
  *     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
  *     const tdm_row_kernel rms = TDM_ROW_KERNEL(.map = "x * x", .combine = TDM_SUM, .finish = "sqrt(r / n)");
@@ -220,8 +220,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_check(tdm_backend backend, tdm_dtype 
                                                  const char *entry, const tdm_parameter *parameters,
                                                  size_t parameter_count);
 
-/** All that the compiler said of the kernel that this thread last failed to compile; "" when none failed. Of every
- * backend. Owned by the library, valid until the next such failure of the same thread, or its end. */
+/** All that the compiler said about the kernel that this thread last failed to compile, on any backend; "" when none
+ * failed. Owned by the library, valid until the next such failure of the same thread, or its end. */
 TDM_API const char *tdm_last_compile_log(void);
 
 /** Runs the kernel: an argument for each parameter, in any order. All is checked before anything is launched: names,
@@ -239,7 +239,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *ker
                                                const tdm_argument *arguments,
                                                size_t argument_count);
 
-/** Compiles what tdm_kernel_run with these arguments would run, as far as that is not done, and runs nothing. Same
+/** Compiles what tdm_kernel_run with these arguments would run, unless that is done already, and runs nothing. Same
  * checks. Other threads may use the device and the kernel meanwhile: a thread waits only where it needs the same
  * program. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_warm(tdm_queue *queue, tdm_kernel *kernel,

@@ -33,7 +33,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_create(tdm_queue *queue, tdm_generato
  * devices keep the usual order, and so does every one when TANDEM_BLAS names other providers. Panels have
  * up to 31 rows more than the weight, and in bf16 an even number of columns; with them a product on OpenCL
  * gives TDM_ERROR_UNSUPPORTED for memory that only the driver finds (tdm_opencl_adopt_memory).
- * Waits until it is there; needs memory of the host for the weight twice meanwhile. Not while a graph is recorded. */
+ * Returns when `packed` is complete; meanwhile it needs host memory for two copies of the weight. Not while a graph is
+ * recorded. */
 TDM_API TDM_MUST_USE tdm_status tdm_pack_weight(tdm_queue *queue, const tdm_tensor *weight,
                                                 tdm_tensor *packed);
 
@@ -77,7 +78,7 @@ typedef tdm_status (*tdm_replica_function)(const tdm_replica *replica, void *use
 
 /** Takes the parameters (on the queue's device, whose earlier work it waits for) to each of `count`
  * devices, at least one and no device twice, of any backends: copies, but where they are already
- * the same buffers, which then must not be written. Takes a reference of each device. *mirror is
+ * the same buffers, which then must not be written. Takes a reference to each device. *mirror is
  * NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_mirror_create(tdm_queue *queue,
                                                   const tdm_state_dict *parameters, size_t count,
@@ -88,7 +89,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_mirror_create(tdm_queue *queue,
  * batch) are split along the batch into as many parts as there are devices, in order, the first
  * ones larger by one when it does not divide; parts without rows are not run. The parts of the
  * output, whose first dimension is the batch too, are gathered in order into `output`, on the
- * queue's device, contiguous. Has arrived when the call returns. When a device fails the others end
+ * queue's device, contiguous, and have arrived when the call returns. When a device fails the others end
  * their part, the first failure is reported with its device's name, and what `output` holds is
  * undefined. */
 TDM_API TDM_MUST_USE tdm_status tdm_mirror_run(tdm_queue *queue, tdm_mirror *mirror,

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** y = x on `device`. When x is there already, y is x with one more reference of its buffer: no
+/** y = x on `device`. When x is there already, y is x with one more reference to its buffer: no
  * copy, no allocation. Otherwise y is contiguous, in a new buffer, and has arrived when the
  * call returns, for all queues of its device. `queue` is of x's device: its earlier work is seen.
  * The caller gives y back with tdm_tensor_release. On failure *y is all zero. */

@@ -79,7 +79,7 @@ template <typename T, void (*End)(T *)> class Unique {
     T *object_ = nullptr;
 };
 
-/** Owns a reference of a counted object. */
+/** Owns a reference to a counted object. */
 template <typename T, T *(*Retain)(T *), void (*Release)(T *)>
 class Counted : public Unique<T, Release> {
   public:
@@ -115,7 +115,7 @@ class Device : public Counted<tdm_device, tdm_device_retain, tdm_device_release>
         tandem::check(tdm_device_try_gpu(index, &device));
         return Device(device);
     }
-    /** One more reference of a device that has other owners. */
+    /** One more reference to a device that has other owners. */
     static Device of(tdm_device *borrowed) noexcept { return Device(tdm_device_retain(borrowed)); }
     /** Facts of the device, valid until the process ends. */
     const tdm_device_info &info() const noexcept { return *tdm_device_get_info(get()); }
@@ -151,7 +151,7 @@ class Buffer : public Counted<tdm_buffer, tdm_buffer_retain, tdm_buffer_release>
         tandem::check(tdm_buffer_create(device, size, &buffer));
         reset(buffer);
     }
-    /** One more reference of a buffer that has other owners. */
+    /** One more reference to a buffer that has other owners. */
     static Buffer of(tdm_buffer *borrowed) noexcept { return Buffer(tdm_buffer_retain(borrowed)); }
 };
 
@@ -275,24 +275,24 @@ template <typename T> constexpr tdm_dtype dtype_of() noexcept {
     }
 }
 
-/** A tensor that holds a reference of its buffer. */
+/** A tensor that holds a reference to its buffer. */
 class Tensor {
   public:
     Tensor() noexcept = default; /**< empty */
     /** Takes over the reference that the caller has of the tensor's buffer. */
     explicit Tensor(const tdm_tensor &owned) noexcept : tensor_(owned) {}
-    /** One more reference of the buffer. */
+    /** One more reference to the buffer. */
     Tensor(const Tensor &other) noexcept : tensor_(tdm_tensor_retain(&other.tensor_)) {}
     /** Takes over the other one, which is empty then. */
     Tensor(Tensor &&other) noexcept : tensor_(other.release()) {}
-    /** One less reference of what it was, and what the other one is. */
+    /** Releases its reference and copies the other one, with one more reference. */
     Tensor &operator=(Tensor other) noexcept {
         std::swap(tensor_, other.tensor_);
         return *this;
     }
     ~Tensor() { tdm_tensor_release(&tensor_); }
 
-    /** With one more reference of the buffer: of a view that a function such as tdm_tensor_slice has made, or of a
+    /** With one more reference to the buffer: of a view that a function such as tdm_tensor_slice has made, or of a
      * tensor that has other owners. */
     static Tensor of(const tdm_tensor &borrowed) noexcept {
         return Tensor(tdm_tensor_retain(&borrowed));

@@ -54,7 +54,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_opencl_get_memory(const tdm_buffer *buffer,
  * memory (CL_MEM_USE_HOST_PTR) that does not begin at a multiple of 16 bytes. Transfers of one with
  * CL_MEM_HOST_NO_ACCESS and the like fail as OpenCL says, operations do not.
  *
- * release(user), if not NULL, is called once, when the last reference of the buffer is gone and work that the
+ * release(user), if not NULL, is called once, when the last reference to the buffer is gone and work that the
  * library was given for it is over: in the call that releases it or, when work is pending then, in a later call that
  * makes or releases a buffer of the device, or waits (tdm_queue_finish, tdm_queue_destroy, tdm_device_trim), in that
  * call's thread. It may call the library. The bytes do not count in tdm_memory_stats.

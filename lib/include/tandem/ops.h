@@ -79,7 +79,7 @@ typedef enum tdm_math {
     TDM_MATH_TF32     /**< f32 matmul may round its inputs to TF32 where the device has it */
 } tdm_math;
 
-/** What a matmul does besides multiplying. */
+/** Options of a matmul. */
 typedef struct tdm_matmul_options {
     size_t size;               /**< sizeof(tdm_matmul_options): see status.h */
     double alpha;              /**< factor of the product */
@@ -103,8 +103,8 @@ typedef struct tdm_matmul_options {
 TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
 
 /** C = activation(alpha · op(A) · op(B) + beta · C + bias). op(A) is [..., M, K], op(B) [..., K, N],
- * C [..., M, N]; batch dimensions are C's; one of extent 1, or a missing one, repeats the matrix. Those that
- * have one common stride are one product; of others, as the heads of attention that are views of rows of all
+ * C [..., M, N]; batch dimensions are C's; one of extent 1, or a missing one, repeats the matrix. Batch dimensions with
+ * one common stride are one batched product; otherwise, as for heads of attention that are views of rows of all
  * heads, there is one for each index of the first dimensions. In each matrix one of the two strides is 1
  * (transposed views are fine).
  * options NULL means TDM_MATMUL_OPTIONS_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B
@@ -299,12 +299,13 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator 
 TDM_API TDM_MUST_USE tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes,
                                                 size_t dtype_count, size_t *kernels);
 
-/** Hears how far tdm_device_warm_watched is, before each kernel: `ready` of `all` kernels are there. False stops it:
- * no other kernel is begun. Called from the threads that compile, one at a time; it calls no function of Tandem. */
+/** Called by tdm_device_warm_watched before each kernel, with its progress: `ready` of `all` kernels are there. If it
+ * returns false, no other kernel is begun. It is called from the threads that compile, one at a time, and must not call
+ * Tandem. */
 typedef bool (*tdm_warm_function)(void *user, size_t ready, size_t all);
 
-/** tdm_device_warm, watched: for a program that shows how far it is, or has so much time and no more. `watch` is called
- * with `user` and not kept. It returns TDM_OK also where `watch` stopped it; *kernels is then less than `all`. */
+/** tdm_device_warm for a program that shows its progress, or has limited time. `watch` is called with `user`, and only
+ * during this call. Returns TDM_OK also where `watch` stopped it; *kernels is then less than `all`. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_warm_watched(tdm_device *device, const tdm_dtype *dtypes,
                                                         size_t dtype_count, tdm_warm_function watch,
                                                         void *user, size_t *kernels);

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * What a program may settle before it uses the library: what environment variables would set, who
- * gets the log, where host memory comes from. None of it is needed. */
+ * What a program may set before it uses the library: what environment variables would set, which
+ * function gets the log, where host memory comes from. None of it is needed. */
 #ifndef TANDEM_SETUP_H
 #define TANDEM_SETUP_H
 
@@ -17,8 +17,8 @@ extern "C" {
  * The variable itself is then ignored; NULL stands for a variable that is not set. Both texts are
  * copied. Before the library is first used, which is any call that lists, finds or opens devices,
  * or asks about them; later it is TDM_ERROR_INVALID_ARGUMENT. TDM_ERROR_NOT_FOUND for a name that
- * is no variable's, TDM_ERROR_ENVIRONMENT for a value that the variable may not have; nothing has
- * changed then. Any thread. */
+ * no variable has, TDM_ERROR_ENVIRONMENT for a value that the variable may not have; then nothing has
+ * changed. Any thread. */
 TDM_API TDM_MUST_USE tdm_status tdm_configure(const char *name, const char *value);
 
 /** The value of a variable of device.h, set by tdm_configure or the environment; NULL where it is not set, is not a
@@ -30,7 +30,7 @@ TDM_API const char *tdm_get_setting(const char *name);
 typedef enum tdm_log_level {
     TDM_LOG_OFF = 0,
     TDM_LOG_ERROR =
-        1, /**< a mistake of the program's that no status can tell, as a second release */
+        1, /**< a mistake of the program that no status can report, such as a second release */
     TDM_LOG_WARNING = 2, /**< the library goes on with less: a kept kernel that is corrupt, a cache
                             directory that cannot be used, a wait that failed */
     TDM_LOG_INFO = 3, /**< backends, libraries and devices as they are found and opened, kernels as

@@ -2,7 +2,7 @@
 /** @file
  * State dicts: sets of named tensors with string metadata, as PyTorch's; and their files.
  *
- * A dict holds one reference of each tensor's buffer. Order is that of first insertion.
+ * A dict holds one reference to each tensor's buffer. Order is that of first insertion.
  *
  * Files are safetensors (https://github.com/huggingface/safetensors, "Format"): 8 bytes of header
  * length (little endian), a JSON header, then the tensors' bytes, row-major. The whole header is

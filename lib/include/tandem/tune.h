@@ -4,8 +4,8 @@
  *
  * No program needs this: without it, a product goes to the first library of the device that has it, or, if
  * it is narrow or small, to the one that a table names as usually the fastest, and how many lanes of a GPU share
- * a row is computed from its length. `tdm tune` does it for a list of products or of rows; a program that knows
- * its own may do it once, when it is installed say.
+ * a row is computed from its length. `tdm tune` measures a list of products or of rows; a program that knows
+ * its own may measure them once, for instance when it is installed.
  *
  * What was measured is kept in the cache directory (cache.h) by device, instructions of the processor,
  * number of threads and version of Tandem, and is used by processes that start from then on: within a
@@ -46,11 +46,11 @@ typedef struct tdm_matmul_tuning {
 TDM_API void tdm_matmul_tuning_init(tdm_matmul_tuning *tuning, size_t size);
 
 /** Measures this matmul with every library that has it, and keeps the fastest. Takes about `seconds`:
- * what there is no time for is not chosen, and with 0 every way has a few runs. The arguments are those of tdm_matmul,
- * with the same checks, and hold what is to be multiplied: random numbers do, where those that cancel each other out do
- * not. beta counts as 0, and C holds the product afterwards. Each candidate's result is compared with that of Tandem's
- * own kernels. The usual choice stays where nothing else is 3 % faster twice. With TANDEM_BLAS the libraries that it
- * names are tried alone, and programs with the same TANDEM_BLAS use what is kept.
+ * a candidate for which there is no time is not chosen, and with 0 each has a few runs. The arguments are those of
+ * tdm_matmul, with the same checks. A and B hold numbers to multiply, such as random ones, whose products do not cancel
+ * each other out. beta counts as 0, and C holds the product afterwards. Each candidate's result is compared with that
+ * of Tandem's own kernels. The usual choice stays unless another is 3 % faster in two measurements. With TANDEM_BLAS
+ * only the libraries that it names are tried, and programs with the same TANDEM_BLAS use what is kept.
  *
  * On OpenCL devices whose products run on CLBlast the parameters of its kernels are searched, too, once for
  * each dtype and kernel. These are in use from then on, in this process too, and while they are searched other
@@ -75,7 +75,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_explain(tdm_queue *queue,
  * rows). Takes about `seconds`, compiling apart, and at least a few runs of each way. Its operands are made for it:
  * `rows` rows of `cols` columns, or with 0 as many as are several times as large as the device's cache.
  *
- * Each way's result is compared with that of the usual one, which stays where nothing else is 3 % faster twice. What
+ * Each way's result is compared with that of the usual one, which stays unless another is 3 % faster twice. What
  * was found is used by processes that start from then on, for all forms of the operation, for that dtype and for
  * rows whose size in bytes has the same next power of two. It depends on the length of a row alone: a row still has the
  * same bits in every batch, though others than before. Nothing else should run on the device meanwhile.
