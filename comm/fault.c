@@ -160,7 +160,7 @@ tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) {
     for (int steps = 0; steps <= comm->ranks; steps++) {
         if (silent == comm->rank || steps == comm->ranks)
             return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST,
-                                  "ranks wait for each other since %g s: rank %d for rank %d",
+                                  "ranks have waited for each other for %g s: rank %d for rank %d",
                                   comm->timeout, comm->rank, waits_for);
         if (comm->waits[silent] < 0 || comm->waits[silent] >= comm->ranks) break;
         silent = comm->waits[silent];

@@ -94,7 +94,7 @@ tdm_status tdmi_cudart_open(void) {
     cudaError_t error;
     TDMI_CUDA_TWICE(error, tdmi_cudart.cudaRuntimeGetVersion(&version));
     if (!tdmi_cuda_succeeds(error))
-        return tdmi_fail(TDM_ERROR_BACKEND, "%s at %s does not tell its version (error %d)",
+        return tdmi_fail(TDM_ERROR_BACKEND, "%s at %s does not report its version (error %d)",
                          cudart_library.title, cudart_library.found, (int)error);
     if (version < TDMI_CUDA_OLDEST || version > TDMI_CUDA_NEWEST)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
