@@ -34,8 +34,7 @@
  *   TANDEM_CACHE_DIR    where compiled kernels are kept, and each process lists its memory: an
  *                       absolute path, of this user's and writable by no other; when it is not
  *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
- *   TANDEM_LIBRARY_PATH directories (absolute paths, ':' between) searched first for the vendors'
- *                       libraries
+ *   TANDEM_LIBRARY_PATH folders (absolute paths, ':' between) searched first for the vendors' libraries
  *   TANDEM_NCCL_LIBRARY the file of NCCL, an absolute path (default: libnccl.so.2; see nccl.h)
  *   TANDEM_TRACE        a file to which the program's matrix products are appended, each once
  *   TANDEM_LOG          "error", "warn", "info" or "debug": lines of the log up to that level go to stderr,
@@ -251,7 +250,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device_usage(size_t index, tdm_de
 
 /** What a diagnostic is about: something that was looked for at start-up, found or not, as `tdm doctor` shows it. */
 typedef enum tdm_diagnostic_kind {
-    TDM_DIAGNOSTIC_VARIABLE, /**< an environment variable that is set; the cache directory */
+    TDM_DIAGNOSTIC_VARIABLE, /**< an environment variable that is set; the cache folder */
     TDM_DIAGNOSTIC_LIBRARY,  /**< a shared library; the C compiler of cpu */
     TDM_DIAGNOSTIC_DRIVER,   /**< an OpenCL ICD or platform, the CUDA driver */
     TDM_DIAGNOSTIC_DEVICE,   /**< a device that was listed or refused */

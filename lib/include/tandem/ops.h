@@ -288,7 +288,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator 
                                                 double mean, double deviation, tdm_tensor *y);
 
 /** Compiles the kernels that programs usually need for tensors of the given floating dtypes,
- * several at a time in its own threads, which have ended when it returns. The cache directory
+ * several at a time in its own threads, which have ended when it returns. The cache folder
  * keeps them, as does the driver's own cache where it has one, so that later programs start
  * without a compiler. *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels
  * are compiled with the library. On a GPU they are for rows that begin at multiples of 16 bytes;

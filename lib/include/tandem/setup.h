@@ -32,7 +32,7 @@ typedef enum tdm_log_level {
     TDM_LOG_ERROR =
         1, /**< a mistake of the program that no status can report, such as a second release */
     TDM_LOG_WARNING = 2, /**< the library goes on with less: a kept kernel that is corrupt, a cache
-                            directory that cannot be used, a wait that failed */
+                            folder that cannot be used, a wait that failed */
     TDM_LOG_INFO = 3, /**< backends, libraries and devices as they are found and opened, kernels as
                          they are compiled or loaded from the cache */
     TDM_LOG_DEBUG = 4 /**< what computes a product, copies between devices, and every call that

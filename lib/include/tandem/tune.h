@@ -7,7 +7,7 @@
  * a row is computed from its length. `tdm tune` measures a list of products or of rows; a program that knows
  * its own may measure them once, for instance when it is installed.
  *
- * What was measured is kept in the cache directory (cache.h) by device, instructions of the processor,
+ * What was measured is kept in the cache folder (cache.h) by device, instructions of the processor,
  * number of threads and version of Tandem, and is used by processes that start from then on: within a
  * process the choice for a product never changes, so that results repeat bit for bit, unless it searches the
  * parameters of CLBlast's kernels itself. A product between
@@ -35,7 +35,7 @@ typedef struct tdm_matmul_tuning {
     uint32_t algorithm; /**< which of the provider's algorithms, 0 for the one that it prefers */
     uint32_t candidates; /**< how many ways to run it were tried */
     uint32_t wrong;      /**< of those, how many failed or gave a wrong result: never chosen */
-    bool kept;           /**< it was written to the cache directory */
+    bool kept;           /**< it was written to the cache folder */
 } tdm_matmul_tuning;
 
 /** Sets the size: tdm_matmul_tuning t = TDM_MATMUL_TUNING_DEFAULTS; */
@@ -83,7 +83,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_explain(tdm_queue *queue,
  * *speedup is how many times as fast as the usual way the fastest is, 1 where the usual one stays. `text` names both
  * ways, as "64 lanes of 4 vectors, held" and "128 lanes of 1 vector, 2 x groups", with the time, the rows and the
  * bytes a second; at most `size` bytes with the NUL, cut if need be. TDM_ERROR_UNSUPPORTED on a device where a row has
- * one lane, as on CPUs; TDM_ERROR_IO when nothing can be kept in the cache directory. */
+ * one lane, as on CPUs; TDM_ERROR_IO when nothing can be kept in the cache folder. */
 TDM_API TDM_MUST_USE tdm_status tdm_rows_tune(tdm_queue *queue, const char *operation,
                                               tdm_dtype dtype, int64_t rows, int64_t cols,
                                               double seconds, double *speedup, char *text,
