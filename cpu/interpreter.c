@@ -112,7 +112,7 @@ static void load(interpreter *self, const tdmi_step *step, int64_t begin, uint32
     const char *from =
         self->rows[step->number] + begin * stride * self->bytecode->sizes[step->number];
     if (stride == 0) return;
-    if (stride == 1 && step->t == step->u) {
+    if (stride == 1 && step->t == step->u && !step->is_stored) {
         self->values[step->to] = from;
         return;
     }

@@ -26,6 +26,7 @@ typedef struct tdmi_step {
     uint8_t of;   /* the type of the operands; of what is not computed: that of the value */
     uint8_t t, u; /* a cast's, as tdmi_cast_variant has them; t == u: the bits stay */
     uint8_t to, from[3];
+    bool is_stored; /* a load: an output is what was read, and another may lie where it was read */
     uint64_t bits;
 } tdmi_step;
 

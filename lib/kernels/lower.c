@@ -174,6 +174,11 @@ static void add_store(lowering *self, const tdmi_output *output) {
     const tdm_dtype dtype = (tdm_dtype)self->expression->dtypes[output->tensor];
     const uint8_t type = self->expression->nodes[output->node].type;
     const tdmi_variant cast = tdmi_cast_variant(dtype, tdmi_type_dtype(type));
+    for (int i = 0; i < self->to->step_count && self->expression->output_count > 1; i++) {
+        tdmi_step *step = &self->to->steps[i];
+        if (step->kind == TDMI_STEP_LOAD && step->to == self->block_of[output->node])
+            step->is_stored = true;
+    }
     self->to->steps[self->to->step_count++] =
         (tdmi_step){.kind = TDMI_STEP_STORE,
                     .number = output->tensor,

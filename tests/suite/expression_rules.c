@@ -351,6 +351,29 @@ Test(expression_rules, same_view_under_two_names) {
     array_free_all();
 }
 
+/* Outputs are written when all was read: also what is stored as it was read, where another output lies. */
+Test(expression_rules, values_before_outputs) {
+    enum { N = 2500 };
+    for (int exchanges = 0; exchanges < 2; exchanges++) {
+        array *a = array_1d(TDM_F32, N), *b = array_1d(TDM_F32, N);
+        array_integers(a, -9, 9);
+        array_integers(b, -9, 9);
+        double want_a[N], want_b[N];
+        for (int i = 0; i < N; i++) {
+            want_a[i] = exchanges ? b->v[i] : a->v[i] + 1;
+            want_b[i] = a->v[i];
+        }
+        array *const arrays[] = {a, b, a};
+        const char *const text = exchanges ? "t = b; b = a; a = t" : "a = x + 1; b = x";
+        check_case("%s", text);
+        if (run(text, arrays, exchanges ? "ab" : "abx", NO_NUMBER, 0)) {
+            ARRAY_CHECK(a, want_a, NULL);
+            ARRAY_CHECK(b, want_b, NULL);
+        }
+        array_free_all();
+    }
+}
+
 /* A kernel that was warmed needs no compiler; in blocks none does. */
 Test(expression_rules, warmed, TAGS("compiled")) {
     array *a = array_1d(TDM_F32, 64), *y = array_1d(TDM_F32, 64);
