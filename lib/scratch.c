@@ -24,8 +24,10 @@ tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **me
             *scratch = taken;
         }
         tdmi_mutex_unlock(&device->lock);
-        if (status == TDM_OK) status = tdmi_order_block(queue, *scratch);
     }
+    /* also of a block that was taken by a call that then failed to order it */
+    if (status == TDM_OK && atomic_load(&(*scratch)->user) != queue->number)
+        status = tdmi_order_block(queue, *scratch);
     if (status == TDM_OK)
         *mem = &(*scratch)->mem;
     else if (queue->recording) /* of an operation, part may be recorded */
