@@ -30,7 +30,11 @@ tdm_status tdm_failure_create(tdm_queue *queue, tdm_failure **failure) {
         of = tdmi_calloc(1, sizeof *of);
         if (!of) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
         atomic_init(&of->references, 1);
-        atomic_store(&queue->failure, of);
+        tdm_failure *theirs = NULL; /* of another thread that was here meanwhile */
+        if (!atomic_compare_exchange_strong(&queue->failure, &theirs, of)) {
+            tdmi_free(of);
+            of = theirs;
+        }
     }
     atomic_fetch_add(&of->references, 1);
     *failure = of;

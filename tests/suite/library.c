@@ -1,9 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The checks and errors of libraries over Tandem. */
 #include <criterion/criterion.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "platform/threads.h"
 #include "support/array.h"
 
 TestSuite(library, .init = device_open, .fini = device_close);
@@ -97,6 +100,41 @@ Test(library, failures) {
     REFUSED(tdm_failure_create(queue, NULL), invalid, "failure is NULL");
     tdm_failure_report(NULL, TDM_ERROR_IO, "");
     tdm_failure_release(NULL);
+}
+
+typedef struct creation {
+    tdm_queue *of;
+    tdm_failure *failure;
+    atomic_int *waiting;
+} creation;
+
+static void *create_failure(void *context) {
+    creation *self = context;
+    atomic_fetch_sub(self->waiting, 1);
+    while (atomic_load(self->waiting) > 0) {
+    }
+    if (tdm_failure_create(self->of, &self->failure) != TDM_OK) self->failure = NULL;
+    return NULL;
+}
+
+/* Two threads at once make the record of a queue: they get the same one. */
+Test(library, failures_of_two_threads) {
+    bool same = true;
+    for (int i = 0; same && i < 300; i++) {
+        tdm_queue *other = NULL;
+        tdmi_thread thread;
+        atomic_int waiting = 2;
+        OK(tdm_queue_create(device, 0, &other));
+        creation self = {other, NULL, &waiting}, theirs = self;
+        if (!tdmi_thread_start(&thread, create_failure, &theirs)) abort();
+        create_failure(&self);
+        tdmi_thread_join(thread);
+        same = self.failure && self.failure == theirs.failure;
+        CHECK(same, "round %d: two records", i);
+        tdm_failure_release(self.failure);
+        tdm_failure_release(theirs.failure);
+        tdm_queue_destroy(other);
+    }
 }
 
 Test(library, host_pointer) {
