@@ -31,8 +31,6 @@ enum { BUILT = sizeof built / sizeof *built };
 _Static_assert((int)BUILT <= (int)TDM_BACKEND_COUNT,
                "a backend is built that TDM_BACKEND_LIST lacks");
 
-volatile int tdmi_forked;
-
 static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static atomic_bool in_use; /* the environment was read: nothing here changes any more */
 static tdmi_env values;

@@ -68,7 +68,6 @@ tdm_status tdmi_env_before_use(const char *function, void (*set)(void *),
 tdm_status tdmi_enter(void) TDM_MUST_USE;
 
 /* The fork check alone, for functions that run after an object was made: one load. */
-extern volatile int tdmi_forked;
 tdm_status tdmi_fail_forked(void) TDM_MUST_USE;
 #define TDMI_NOT_FORKED()                                                                          \
     do {                                                                                           \

@@ -16,6 +16,9 @@ tdm_status tdmi_fail(tdm_status status, const char *format, ...)
 tdm_status tdmi_fail_in(tdm_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) TDM_MUST_USE;
 
+/* This process is the child of one that had used the library: env.c sets it. */
+extern volatile int tdmi_forked;
+
 /* Keeps what a compiler said of a kernel that did not compile: the thread's tdm_last_compile_log. compile_log.c. */
 void tdmi_keep_compile_log(const char *log);
 

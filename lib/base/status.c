@@ -18,6 +18,8 @@
 
 /* ---- the log ---- */
 
+volatile int tdmi_forked;
+
 static atomic_int most; /* the level up to which lines are wanted */
 static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static struct {
@@ -29,6 +31,7 @@ static tdmi_output_file output; /* of TANDEM_LOG */
 
 void tdm_set_log(tdm_log_level level, tdm_log_function function, void *user) {
     TDMI_UNCANCELLED();
+    if (tdmi_forked) return;
     TDMI_LOCKED(&lock);
     is_set = true;
     sink.function = function;
@@ -60,7 +63,7 @@ bool tdmi_logs(tdm_log_level level) {
 }
 
 void tdmi_log(tdm_log_level level, const char *format, ...) {
-    if (!tdmi_logs(level)) return;
+    if (!tdmi_logs(level) || tdmi_forked) return; /* a thread of the parent may have had the lock */
     char line[1024];
     va_list list;
     va_start(list, format);

@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <tandem/tandem.h>
@@ -24,6 +26,49 @@ static void begin(void) {
 }
 
 TestSuite(threads, .init = begin);
+
+/* --- a fork while threads log ------------------------------------------------------------------- */
+
+static atomic_bool over;
+
+static void ignore(tdm_log_level level, const char *line, void *user) {
+    (void)level;
+    (void)line;
+    (void)user;
+}
+
+static void *keep_failing(void *context) {
+    while (!atomic_load(&over))
+        (void)!tdm_device_open(NULL, context);
+    return NULL;
+}
+
+/* The child's call fails at once, whatever locks the parent's threads had. */
+Test(threads, fork_while_others_log) {
+    enum { THREADS = 3, FORKS = 200 };
+    pthread_t threads[THREADS];
+    tdm_device *device = NULL;
+    int right = 0;
+    OK(tdm_device_open("cpu", &device));
+    tdm_set_log(TDM_LOG_DEBUG, ignore, NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, keep_failing, NULL) != 0) abort();
+    for (int i = 0; i < FORKS && right == i; i++) {
+        int status = -1;
+        const pid_t child = fork();
+        if (child == 0) {
+            tdm_queue *queue;
+            alarm(20);
+            _exit(tdm_queue_create(device, 0, &queue) == TDM_ERROR_FORKED ? 0 : 3);
+        }
+        right += waitpid(child, &status, 0) == child && status == 0;
+        CHECK(right == i + 1, "child %d ended with %#x", i, (unsigned)status);
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    tdm_device_release(device);
+}
 
 /* --- cancelled -------------------------------------------------------------------------------- */
 
