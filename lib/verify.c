@@ -69,9 +69,9 @@ static void *contents(verification *v, const tdm_tensor *x) {
         span += count > 0 ? (x->shape[i] - 1) * x->strides[i] : 0;
     char *bytes = tdmi_malloc((size_t)span * size);
     void *packed = tdmi_malloc(count * size + 1);
-    v->call.status =
-        tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory for TANDEM_VERIFY", v->function);
-    if (bytes && packed) v->call.status = tdmi_order(v->user, x->buffer, false);
+    v->call.status = bytes && packed ? tdmi_order(v->user, x->buffer, false)
+                                     : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
+                                                 "%s: no host memory to verify", v->function);
     if (v->call.status == TDM_OK && count > 0)
         v->call.status = tdmi_queue_submitted(
             v->user,

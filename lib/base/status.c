@@ -81,6 +81,11 @@ void tdmi_log(tdm_log_level level, const char *format, ...) {
 /* ---- statuses ---- */
 
 static _Thread_local char last_error[2048];
+static _Thread_local struct {
+    int depth;
+    bool failed;
+    char message[sizeof last_error]; /* before the first failure */
+} attempt;
 
 const char *tdm_version(void) {
 #define TEXT_(x) #x
@@ -121,6 +126,10 @@ tdm_status tdmi_fail(tdm_status status, const char *format, ...) {
     va_start(list, format);
     tdmi_print_list(text, sizeof text, format, list);
     va_end(list);
+    if (attempt.depth > 0 && !attempt.failed) {
+        memcpy(attempt.message, last_error, sizeof text);
+        attempt.failed = true;
+    }
     memcpy(last_error, text, sizeof text);
     tdmi_log(TDM_LOG_DEBUG, "%s: %s", tdm_status_name(status), last_error);
     return status;
@@ -141,6 +150,16 @@ tdm_status tdmi_fail_in(tdm_status status, const char *format, ...) {
     memcpy(before, last_error, sizeof before);
     return tdmi_fail(status, "%s: %.*s", context, (int)(sizeof before - sizeof context - 3),
                      before);
+}
+
+void tdmi_attempt_begin(void) {
+    if (attempt.depth++ == 0) attempt.failed = false;
+}
+
+tdm_status tdmi_attempt_end(tdm_status status) {
+    if (--attempt.depth == 0 && attempt.failed && status == TDM_OK)
+        memcpy(last_error, attempt.message, sizeof last_error);
+    return status;
 }
 
 void tdmi_outcome_add(tdmi_outcome *outcome, tdm_status status) {

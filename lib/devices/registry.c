@@ -170,7 +170,9 @@ tdm_status tdmi_registry_get(const tdmi_listed_device **list, size_t *count) {
     tdm_status status = TDM_OK;
     if (!atomic_load(&complete)) {
         tdmi_mutex_lock(&lock);
+        tdmi_attempt_begin();
         if (!atomic_load(&complete)) status = make_list();
+        tdmi_attempt_end(atomic_load(&newest) ? TDM_OK : status);
         tdmi_mutex_unlock(&lock);
     }
     /* What was listed before stays, even if the rest failed. */

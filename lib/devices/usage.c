@@ -40,8 +40,11 @@ static void ask_monitors(const tdmi_device_facts *facts, tdm_device_usage *usage
     const uint8_t *uuid = facts->has_uuid ? facts->uuid : NULL;
     const char *pci = slice ? "" : facts->info.pci;
     if (!uuid && !pci[0]) return;
-    for (const tdmi_monitor *const *monitor = tdmi_monitors; *monitor; monitor++)
-        if ((*monitor)->usage(uuid, pci, usage)) return;
+    const tdmi_monitor *const *monitor = tdmi_monitors;
+    tdmi_attempt_begin();
+    while (*monitor && !(*monitor)->usage(uuid, pci, usage))
+        monitor++;
+    (void)tdmi_attempt_end(TDM_OK);
 }
 
 /* The place of a process that holds memory through Tandem. When all are taken, one that does not

@@ -334,7 +334,7 @@ tdm_status tdmi_expression_make(const char *function, tdm_device *device, const 
     tdm_kernel *made;
     TDMI_TRY(tdmi_device_usable(device));
     TDMI_TRY(tdmi_kernel_make(&wanted, &made));
-    const tdm_status status = read_at_first(made, function);
+    const tdm_status status = TDMI_ATTEMPT(read_at_first(made, function));
     if (status != TDM_OK) {
         tdmi_kernel_free(made);
         return status;

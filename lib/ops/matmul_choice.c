@@ -13,7 +13,7 @@
 static tdm_status choose(const char *function, tdm_queue *queue, const tdmi_product *p,
                          tdmi_blas_choice *choice) {
     const tdmi_gemm gemm = tdmi_product_offered(p);
-    TDMI_TRY(tdmi_blas_choose(queue, &gemm, choice));
+    TDMI_TRY(TDMI_ATTEMPT(tdmi_blas_choose(queue, &gemm, choice)));
     return choice->provider ? TDM_OK : tdmi_check_builtin(function, &gemm);
 }
 

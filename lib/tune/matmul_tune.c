@@ -337,7 +337,7 @@ tdm_status tdm_matmul_tune(tdm_queue *queue, const tdm_matmul_options *options, 
     t->c = c;
     t->until = tdmi_samples_now() + seconds;
     t->hurries = seconds > 0.0;
-    const tdm_status status = tune_product(t, &found);
+    const tdm_status status = TDMI_ATTEMPT(tune_product(t, &found));
     tdmi_free(t);
     if (status == TDM_OK) tdmi_sized_write(&tdm_matmul_tuning_sized, &found, tuning);
     return status;

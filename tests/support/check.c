@@ -55,7 +55,14 @@ void check_skip(const char *reason) {
     cr_skip_test("%s", reason);
 }
 
+static _Thread_local char message_before[512];
+
+void check_before(void) { snprintf(message_before, sizeof message_before, "%s", tdm_last_error()); }
+
 bool check_ok(const char *file, int line, const char *call, tdm_status status) {
+    const char *message = tdm_last_error();
+    if (status == TDM_OK && strncmp(message_before, message, sizeof message_before - 1) != 0)
+        check_fail(file, line, "%s\n    succeeded and left the message '%s'", call, message);
     if (status == TDM_OK) return true;
     check_fail(file, line, "%s\n    gave %s: %s", call, tdm_status_name(status), tdm_last_error());
     return false;

@@ -30,9 +30,10 @@ void check_device(const char *id);
         if (!(condition)) check_fail(__FILE__, __LINE__, __VA_ARGS__);                             \
     } while (0)
 
-/* Checks that the call succeeds; returns whether it did. */
+/* Checks that the call succeeds, and leaves the thread's message as it is; returns whether it succeeds. */
+void check_before(void);
 bool check_ok(const char *file, int line, const char *call, tdm_status status);
-#define OK(call) check_ok(__FILE__, __LINE__, #call, call)
+#define OK(call) check_ok(__FILE__, __LINE__, #call, (check_before(), call))
 
 /* The call fails with this status and leaves a message that contains every one of `words`, which
  * are separated by '|'. */
