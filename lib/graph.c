@@ -54,8 +54,9 @@ tdm_status tdm_graph_begin(tdm_graph *graph) {
 
 tdm_status tdm_graph_end(tdm_graph *graph) {
     TDMI_UNCANCELLED();
-    TDMI_TRY(check("tdm_graph_end", graph));
+    TDMI_NOT_NULL("tdm_graph_end", graph);
     tdm_queue *queue = graph->queue;
+    if (!queue) return check("tdm_graph_end", graph);
     if (queue->recording != graph)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_graph_end: the graph is not being recorded");
@@ -63,6 +64,8 @@ tdm_status tdm_graph_end(tdm_graph *graph) {
     if (graph->outcome.status != TDM_OK) tdmi_graph_retire(graph);
     tdmi_graph_drop_former(graph);
     tdmi_graph_drop_unused(graph);
+    /* Only now: the queue of a lost device is waited for, too. */
+    TDMI_TRY(check("tdm_graph_end", graph));
     return tdmi_device_result(graph->device, tdmi_outcome_end(&graph->outcome));
 }
 
@@ -138,7 +141,7 @@ tdm_status tdm_graph_replay(tdm_graph *graph) {
     TDMI_WORK_SPAN(queue, "graph", "graph", "\"length\":%zu," TDMI_PROFILE_QUEUE, graph->length,
                    TDMI_PROFILE_QUEUE_OF(queue));
     queue->lender = graph;
-    const tdm_status status = replay(graph);
+    const tdm_status status = TDMI_ATTEMPT(replay(graph));
     queue->lender = NULL;
     return status;
 }
@@ -187,12 +190,12 @@ tdm_status tdm_graph_set_buffer(tdm_graph *graph, const tdm_buffer *buffer,
                          "%s: the graph writes buffer, but replacement is read-only "
                          "(tdm_buffer_freeze)",
                          __func__);
-    if (!tdm_buffer_retain(replacement))
+    if (atomic_load(&replacement->references) == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: replacement was released: it has no references left", __func__);
     exchange(graph, &buffer->block->mem, &replacement->block->mem);
     tdm_buffer *before = held->buffer;
-    held->buffer = replacement;
+    held->buffer = tdm_buffer_retain(replacement);
     tdm_buffer_release(before);
     if (graph->state == TDMI_GRAPH_CAPTURED) graph->state = TDMI_GRAPH_RAN;
     return TDM_OK;

@@ -303,6 +303,13 @@ Test(setup, released_twice) {
         OK(tdm_full(queue, i, TDM_F32, TDM_SHAPE(1000), &others[i]));
     REFUSED(tdm_scale(queue, 2, &y, &others[0]), invalid, "x was released");
     REFUSED(tdm_scale(queue, 2, &others[0], &y), invalid, "y was released");
+    tdm_graph *graph = NULL;
+    OK(tdm_graph_create(queue, &graph));
+    OK(tdm_graph_begin(graph));
+    OK(tdm_scale(queue, 2, &others[0], &others[0]));
+    OK(tdm_graph_end(graph));
+    REFUSED(tdm_graph_set_buffer(graph, others[0].buffer, y.buffer), invalid, "was released");
+    tdm_graph_destroy(graph);
     CHECK(l.count[TDM_LOG_ERROR] == 0, "%s", l.last[TDM_LOG_ERROR]);
     CHECK(tdm_buffer_retain(y.buffer) == y.buffer && l.count[TDM_LOG_ERROR] == 1, "%d lines",
           l.count[TDM_LOG_ERROR]);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <tandem/tandem.h>
 
@@ -161,6 +162,54 @@ Test(waits, copy_from_cpu) {
     tdm_device_release(cpu);
 }
 
+/* A sum whose scratch memory another queue's write still uses. The call that takes the memory cannot have its queue
+ * wait, and fails; so the next call has it wait. */
+Test(waits, scratch) {
+    tdm_queue *first = NULL, *writes = NULL;
+    tdm_tensor x = {0}, y = {0}, z = {0};
+    tdm_event *event = NULL;
+    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
+    bool is_over = true;
+    opencl->hold_transfers(false);
+    OK(tdm_queue_create(device, 0, &first));
+    OK(tdm_queue_create(device, 0, &writes));
+    OK(tdm_event_create(device, &event));
+    OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(MIB), &x));
+    OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(1), &y));
+    OK(tdm_queue_finish(queue));
+    OK(tdm_device_get_memory_stats(device, &before));
+    OK(tdm_sum(first, &x, NULL, 0, &y));
+    OK(tdm_queue_finish(first));
+    OK(tdm_device_get_memory_stats(device, &after));
+    const int64_t size = (int64_t)(after.reserved - before.reserved);
+    if (size <= 0) abort();
+    tdm_queue_destroy(first);
+    OK(tdm_device_trim(device));
+    void *bytes = calloc(1, (size_t)size);
+    OK(tdm_empty(writes, TDM_U8, 1, &size, &z));
+    opencl->hold_transfers(true);
+    OK(tdm_buffer_write_async(writes, z.buffer, 0, bytes, (size_t)size));
+    tdm_tensor_release(&z);
+    opencl->reset();
+    opencl->fail_nth("clEnqueueBarrierWithWaitList", 1, false, OUT_OF_RESOURCES);
+    FAILS(tdm_sum(queue, &x, NULL, 0, &y));
+    heal();
+    OK(tdm_sum(queue, &x, NULL, 0, &y));
+    OK(tdm_queue_record_event(queue, event));
+    OK(tdm_queue_flush(queue));
+    for (int i = 0; i < 50 && OK(tdm_event_query(event, &is_over)) && !is_over; i++)
+        usleep(10000);
+    CHECK(!is_over, "the sum is over before the write to its scratch memory");
+    opencl->hold_transfers(false);
+    OK(tdm_queue_finish(writes));
+    OK(tdm_queue_finish(queue));
+    free(bytes);
+    tdm_event_destroy(event);
+    tdm_queue_destroy(writes);
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&y);
+}
+
 /* --- errors that are taken for a lost device, while transfers go on --------------------------------- */
 
 static const int lost_codes[] = {-2, -34, -36, -9999};
@@ -202,19 +251,28 @@ Test(waits, lost_pinned) {
     }
 }
 
-/* The caller's memory is free when a wait has returned, of a device that was lost before, too. */
+/* The caller's memory is free when a wait has returned, of a device that was lost before, too; also where the queue
+ * recorded a graph then. */
 Test(waits, lost_then_finished) {
     for (int i = 0; i < LOST_CODES; i++) {
         tdm_buffer *buffer = NULL;
+        tdm_queue *other = NULL;
+        tdm_graph *graph = NULL;
         unsigned char *bytes = calloc(MIB, 1);
         check_case("code %d", lost_codes[i]);
+        OK(tdm_queue_create(device, 0, &other));
         OK(tdm_buffer_create(device, MIB, &buffer));
         OK(tdm_buffer_fill(queue, buffer, 0, MIB, "x", 1));
         OK(tdm_buffer_read_async(queue, buffer, 0, bytes, MIB));
+        OK(tdm_graph_create(queue, &graph));
+        OK(tdm_graph_begin(graph));
         lose("clEnqueueReadBuffer", 1, false, lost_codes[i]);
-        REFUSED(tdm_buffer_read(queue, buffer, 0, bytes, 64), TDM_ERROR_DEVICE_LOST, "opencl:0");
+        REFUSED(tdm_buffer_read(other, buffer, 0, bytes, 64), TDM_ERROR_DEVICE_LOST, "opencl:0");
+        REFUSED(tdm_graph_end(graph), TDM_ERROR_DEVICE_LOST, "opencl:0|lost earlier");
         REFUSED(tdm_queue_finish(queue), TDM_ERROR_DEVICE_LOST, "opencl:0|lost earlier");
         CHECK(bytes[MIB - 1] == 'x', "the read goes on");
+        tdm_graph_destroy(graph);
+        tdm_queue_destroy(other);
         free(bytes);
         tdm_buffer_release(buffer);
         open_again();
