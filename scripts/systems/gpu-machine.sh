@@ -74,7 +74,7 @@ register_opencl() { # DRIVER FOLDER: FOLDER is for the file that this makes
     else
         mkdir -p "$2"
         cp /etc/OpenCL/vendors/*.icd "$2/" 2>/dev/null || true
-        grep -lsi libnvidia-opencl "$2"/*.icd | xargs -r rm
+        { grep -lsi libnvidia-opencl "$2"/*.icd || true; } | xargs -r rm
         echo "$1/libnvidia-opencl.so.1" >"$2/nvidia.icd"
         export OCL_ICD_VENDORS=$2
         echo "OpenCL drivers: $1/libnvidia-opencl.so.1"

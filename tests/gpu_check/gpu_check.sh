@@ -116,6 +116,19 @@ says '^tests-cuda .* passed: 3 passed \(2 before\), 0 failed, 1 skipped, 0 late$
 says '^PASS tests-cuda:reduce/shapes [0-9.]+ before$' results
 [ ! -e "$out/bench.jsonl" ] || fail "a file of the run before is still there"
 
+# A driver whose OpenCL is not registered; one that crashes, while the devices of others are listed.
+mkdir "$work/driver"
+touch "$work/driver/libcuda.so.1" "$work/driver/libnvidia-opencl.so.1"
+(
+    unset OCL_ICD_VENDORS
+    LD_LIBRARY_PATH=$work/driver check 0 "$out" --only tests-cuda
+    grep -qxF "OpenCL drivers: $work/driver/libnvidia-opencl.so.1" "$work/printed" || fail "it is not registered"
+)
+says '^all .* passed$'
+STAND_IN_FAILS=devices check 1 "$out" --only smoke --only tests-cuda
+says '^FAIL devices 0 tdm devices ended with status 1$' results
+says '^tests-cuda .* passed'
+
 # Too little time, and a signal: earlier results stay, and missing ones are reported.
 STAND_IN_FAILS=slow check 1 "$out" --only tests-cuda --only bench --seconds 4
 says '^LATE tests-cuda:reduce/long ' results

@@ -18,6 +18,7 @@ case "${0##*/}" in
 tdm)
     if [ "$1" = devices ]; then
         cat "$STAND_IN_DEVICES"
+        [ "$fails" != devices ]
     elif [ "$1" = bench ]; then
         [ "$fails" != nothing ] || exit 0
         echo '{}' | tee "$(value_of --json-lines "$@")"
