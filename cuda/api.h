@@ -19,6 +19,7 @@
     X(cudaGetErrorString)                                                                          \
     X(cudaGetLastError)                                                                            \
     X(cudaGetDeviceCount)                                                                          \
+    X(cudaGetDevice)                                                                               \
     X(cudaDeviceGetAttribute)                                                                      \
     X(cudaDeviceCanAccessPeer)                                                                     \
     X(cudaDeviceEnablePeerAccess)                                                                  \

@@ -60,12 +60,15 @@ void tdmi_cuda_device_deinit(tdmi_bdevice *device) {
 
 tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) {
     CUcontext current = NULL;
+    int chosen = -1;
     *pushed = false;
     CUresult error = tdmi_cudrv.cuCtxGetCurrent(&current);
     if (error == CUDA_SUCCESS && current == device->context) return TDM_OK;
-    if (error == CUDA_SUCCESS && !current && device->ordinal == 0) {
-        /* A thread without a context is on device 0 for the runtime: making that so is no change
-         * that the caller could see, and saves a push and a pop at every later call. */
+    if (error == CUDA_SUCCESS && !current &&
+        tdmi_cuda_succeeds(tdmi_cudart.cudaGetDevice(&chosen)) && chosen == device->ordinal) {
+        /* A thread without a context is on this device for the runtime, by default or, before CUDA 12, by
+         * cudaSetDevice. Making that so is no change that the caller could see, and saves a push and a pop at
+         * every later call. */
         error = tdmi_cudrv.cuCtxSetCurrent(device->context);
         return tdmi_cuda_check((cudaError_t)error, "cuCtxSetCurrent");
     }

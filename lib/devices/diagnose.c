@@ -44,6 +44,7 @@ static void diagnose_selection(void) {
 }
 
 static void diagnose_all(void) {
+    tdmi_attempt_begin();
     tdmi_environment_visit("TANDEM_", diagnose_variable);
     tdmi_cache_diagnose();
     const tdmi_listed_device *devices;
@@ -56,6 +57,7 @@ static void diagnose_all(void) {
     for (const tdmi_monitor *const *monitor = tdmi_monitors; *monitor; monitor++)
         (*monitor)->diagnose();
     diagnose_selection();
+    (void)tdmi_attempt_end(TDM_OK); /* what is missing is no failure */
 }
 
 tdm_status tdm_get_diagnostic_count(size_t *count) {

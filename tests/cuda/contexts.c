@@ -159,6 +159,18 @@ Test(contexts, of_another_device) {
     CHECK(contexts() == 11, "contexts %#x", contexts());
 }
 
+/* As before CUDA 12: the thread's choice is no context yet, and holds for the program's next call. */
+Test(contexts, of_a_device_without_context) {
+    void *memory = NULL;
+    cuda_sim_choose_late();
+    CHECK(cudaSetDevice(3) == cudaSuccess, "cudaSetDevice");
+    wanted = NULL;
+    use_all("cuda:0", "cuda:1");
+    CHECK(contexts() == 3, "contexts %#x", contexts());
+    CHECK(cudaMalloc(&memory, 64) == cudaSuccess && cudaFree(memory) == cudaSuccess, "cudaMalloc");
+    CHECK(contexts() == 11, "contexts %#x", contexts());
+}
+
 /* A thread that has used no device. */
 Test(contexts, of_no_device) {
     wanted = NULL;

@@ -47,6 +47,7 @@ static const failing_excuse unseen[] = {
     {"cuDeviceGetUuid", "asked again at once, and by the next call", false},
     {"cuDeviceTotalMem", "asked again at once, and by the next call", false},
     {"cudaMemGetInfo", "free memory is unknown", false},
+    {"cudaGetDevice", "the context is pushed instead", false},
     {"cuCtxGetCurrent", "free memory is unknown; a release has no caller to report it to", true},
     {"cuCtxPushCurrent", "a release has no caller to report it to", true},
     {"cuCtxPopCurrent", "no caller to report it to", false},

@@ -64,6 +64,9 @@ void cuda_sim_fail(const char *function, unsigned long nth, bool onwards, int er
 /* Forgets the failures of cuda_sim_fail, and the counts of calls. */
 void cuda_sim_heal(void);
 
+/* From now on cudaSetDevice makes no context, as before CUDA 12: the thread's first call that needs one does. */
+void cuda_sim_choose_late(void);
+
 /* Calls of a function since the start or the last cuda_sim_heal, and how many were made to fail. */
 unsigned long cuda_sim_calls(const char *function);
 unsigned long cuda_sim_failures(void);

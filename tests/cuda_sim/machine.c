@@ -323,6 +323,7 @@ sim_device *sim_device_of(int ordinal, int *error) {
 enum { MAX_DEPTH = 32 };
 static _Thread_local CUcontext stack[MAX_DEPTH];
 static _Thread_local int depth;
+static _Thread_local int chosen;
 static _Thread_local int last_error;
 
 int sim_set_error(int error) {
@@ -372,14 +373,21 @@ void sim_set_current(CUcontext context) {
         stack[depth++] = context;
 }
 
+void sim_choose(int number) { chosen = number; }
+
+int sim_chosen(void) {
+    const CUcontext context = sim_current();
+    return context ? context->device->number : chosen;
+}
+
 CUcontext sim_context(int *error) {
     CUcontext context = sim_current();
     *error = sim_driver_error();
     if (*error) return NULL;
     if (!context) {
         sim_initialise();
-        context = &machine.devices[0]->context;
-        sim_make_context(machine.devices[0]);
+        context = &machine.devices[chosen]->context;
+        sim_make_context(machine.devices[chosen]);
         sim_set_current(context);
     }
     *error = sim_sticky(context);
@@ -389,6 +397,8 @@ CUcontext sim_context(int *error) {
 void cuda_sim_lose(int device, int error) {
     sim_lose_context(&sim_get()->devices[device]->context, error);
 }
+
+void cuda_sim_choose_late(void) { sim_get()->chooses_late = true; }
 
 bool cuda_sim_has_context(int device) {
     return __atomic_load_n(&sim_get()->devices[device]->context.made, __ATOMIC_RELAXED);

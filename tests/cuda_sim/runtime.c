@@ -58,9 +58,19 @@ cudaError_t cudaSetDevice(int ordinal) {
     sim_device *device = sim_device_of(ordinal, &error);
     if (!device) END(error);
     sim_initialise();
+    if (sim_get()->chooses_late && !sim_current()) {
+        sim_choose(ordinal);
+        return cudaSuccess;
+    }
     sim_make_context(device);
     sim_set_current(&device->context);
     END(sim_sticky(&device->context));
+}
+
+cudaError_t cudaGetDevice(int *ordinal) {
+    BEGIN("cudaGetDevice");
+    *ordinal = sim_chosen();
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int ordinal, int peer) {

@@ -87,6 +87,7 @@ typedef struct sim_machine {
     bool stub;                                 /* the driver found is the toolkit's stub library */
     unsigned delay;                            /* microseconds that work may be held up for */
     bool lazy;                                 /* streams work only while they are waited for */
+    bool chooses_late;                         /* cudaSetDevice makes no context */
     bool implicit;                             /* calls wait for the device that may do so */
     bool peers;                                /* devices see each other's memory */
     int skew;                                  /* bytes that structs of arguments seem larger */
@@ -131,6 +132,10 @@ CUcontext sim_current(void);
 bool sim_push(CUcontext context);
 CUcontext sim_pop(void);
 void sim_set_current(CUcontext context);
+
+/* The device whose context a thread without one gets. */
+void sim_choose(int number);
+int sim_chosen(void);
 
 void sim_make_context(sim_device *device);
 int sim_sticky(const struct CUctx_st *context);
