@@ -19,7 +19,7 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a buffer");
     if (size > 0) {
         tdmi_mutex_lock(&device->lock);
-        tdm_status status = tdmi_pool_take(device, size, size, &made->block);
+        tdm_status status = TDMI_ATTEMPT(tdmi_pool_take(device, size, size, &made->block));
         tdmi_mutex_unlock(&device->lock);
         if (status != TDM_OK) {
             tdmi_free(made);
@@ -118,7 +118,7 @@ tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer) {
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: size is 0, at least 1 byte");
     TDMI_TRY(tdmi_device_usable(device));
     tdmi_host_block *block;
-    tdm_status status = tdmi_pinned_take(device, size, &block);
+    tdm_status status = TDMI_ATTEMPT(tdmi_pinned_take(device, size, &block));
     if (status != TDM_OK)
         return tdmi_device_result(device,
                                   tdmi_fail_in(status, "tdm_host_alloc: size is %zu bytes", size));

@@ -24,11 +24,12 @@ tdm_status tdm_device_trim(tdm_device *device) {
     TDMI_UNCANCELLED();
     TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_device_usable(device));
+    tdmi_attempt_begin();
     tdmi_device_end_abandoned(device);
     tdmi_mutex_lock(&device->lock);
     tdmi_pool_trim(device);
     tdmi_mutex_unlock(&device->lock);
     (void)tdmi_pinned_trim(device);
     tdmi_device_let_leave(device, true);
-    return TDM_OK;
+    return tdmi_attempt_end(TDM_OK); /* what cannot be waited for stays */
 }

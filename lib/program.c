@@ -236,7 +236,7 @@ static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_
     *made = (tdmi_program){key, true, impl, device->programs};
     device->programs = made;
     tdmi_mutex_unlock(&device->program_lock);
-    tdm_status status = build_variant(device, variant, impl);
+    tdm_status status = TDMI_ATTEMPT(build_variant(device, variant, impl));
     tdmi_mutex_lock(&device->program_lock);
     made->building = false;
     tdmi_cond_broadcast(&device->program_built);

@@ -18,7 +18,7 @@ tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **me
         }
         /* Scratch is not the user's: it counts as reserved, not as in use. */
         tdmi_block *taken = NULL;
-        status = tdmi_pool_take(device, size, 0, &taken);
+        status = TDMI_ATTEMPT(tdmi_pool_take(device, size, 0, &taken));
         if (status == TDM_OK) {
             taken->next = before;
             *scratch = taken;
