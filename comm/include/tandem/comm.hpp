@@ -27,15 +27,12 @@ class Comm : public Unique<tdm_comm, tdm_comm_destroy> {
     void set_timeout(double seconds) const { tandem::check(tdm_comm_set_timeout(get(), seconds)); }
     /** Of the ranks of one color, ordered by key; empty for a negative color. */
     Comm split(int color, int key) const {
-        tdm_comm *part;
-        tandem::check(tdm_comm_split(get(), color, key, &part));
-        return Comm(part);
+        return Comm(detail::made<tdm_comm *>(tdm_comm_split, get(), color, key));
     }
     /** The ranks' x, combined, on every rank. */
     Tensor all_reduce(const Queue &queue, tdm_comm_op op, const Tensor &x) const {
-        Tensor y = detail::make_like(queue, x, x->dtype);
-        tandem::check(tdm_comm_all_reduce(get(), queue, op, x, y));
-        return y;
+        return detail::into(detail::make_like(queue, x, x->dtype), tdm_comm_all_reduce, get(),
+                            queue, op, x);
     }
     /** The same on rank `root`; empty on the others. */
     Tensor reduce(const Queue &queue, tdm_comm_op op, int root, const Tensor &x) const {
@@ -52,23 +49,20 @@ class Comm : public Unique<tdm_comm, tdm_comm_destroy> {
     Tensor all_gather(const Queue &queue, const Tensor &x) const {
         std::vector<std::int64_t> shape = x.shape();
         if (!shape.empty()) shape[0] *= size();
-        Tensor y = detail::make(queue, x->dtype, shape);
-        tandem::check(tdm_comm_all_gather(get(), queue, x, nullptr, y));
-        return y;
+        return detail::into(detail::make(queue, x->dtype, shape), tdm_comm_all_gather, get(), queue,
+                            x, nullptr);
     }
     /** This rank's part, one of equal ones along the first dimension, of the ranks' x, combined. */
     Tensor reduce_scatter(const Queue &queue, tdm_comm_op op, const Tensor &x) const {
         std::vector<std::int64_t> shape = x.shape();
         if (!shape.empty()) shape[0] /= size();
-        Tensor y = detail::make(queue, x->dtype, shape);
-        tandem::check(tdm_comm_reduce_scatter(get(), queue, op, x, nullptr, y));
-        return y;
+        return detail::into(detail::make(queue, x->dtype, shape), tdm_comm_reduce_scatter, get(),
+                            queue, op, x, nullptr);
     }
     /** Part i of what is returned is part `rank` of rank i's x. */
     Tensor all_to_all(const Queue &queue, const Tensor &x) const {
-        Tensor y = detail::make_like(queue, x, x->dtype);
-        tandem::check(tdm_comm_all_to_all(get(), queue, x, y));
-        return y;
+        return detail::into(detail::make_like(queue, x, x->dtype), tdm_comm_all_to_all, get(),
+                            queue, x);
     }
     /** To another rank, which calls receive. */
     void send(const Queue &queue, int to, const Tensor &x) const {

@@ -14,9 +14,8 @@ inline Tensor gather_rows(const Queue &queue, const Tensor &table, const Tensor 
     std::vector<std::int64_t> shape = indices.shape();
     for (int d = 1; d < table->ndim; d++)
         shape.push_back(table->shape[d]);
-    Tensor y = detail::make(queue, table->dtype, shape);
-    tandem::check(tdm_gather_rows(queue, table, indices, y));
-    return y;
+    return detail::into(detail::make(queue, table->dtype, shape), tdm_gather_rows, queue, table,
+                        indices);
 }
 
 /** Rows of `cols` elements, 1 where the index says and else 0. */
@@ -24,9 +23,7 @@ inline Tensor one_hot(const Queue &queue, const Tensor &indices, std::int64_t co
                       tdm_dtype dtype = TDM_F32) {
     std::vector<std::int64_t> shape = indices.shape();
     shape.push_back(cols);
-    Tensor y = detail::make(queue, dtype, shape);
-    tandem::check(tdm_one_hot(queue, indices, y));
-    return y;
+    return detail::into(detail::make(queue, dtype, shape), tdm_one_hot, queue, indices);
 }
 
 /** One after the other along dim. */
@@ -68,16 +65,13 @@ inline Tensor stack(const Queue &queue, const std::vector<Tensor> &tensors, int 
 
 /** The last elements first along these dimensions. */
 inline Tensor flip(const Queue &queue, const Tensor &x, const std::vector<int> &dims) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_flip(queue, x, dims.data(), dims.size(), y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_flip, queue, x, dims.data(),
+                        dims.size());
 }
 
 /** The order of each row's elements, in i64. */
 inline Tensor argsort(const Queue &queue, const Tensor &x, bool descending = false) {
-    Tensor y = detail::make_like(queue, x, TDM_I64);
-    tandem::check(tdm_argsort(queue, x, descending, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, TDM_I64), tdm_argsort, queue, x, descending);
 }
 
 /** Largest elements of rows, and where they are. */
@@ -96,9 +90,7 @@ inline TopK top_k(const Queue &queue, const Tensor &x, std::int64_t k) {
 
 /** The elements of each row in their order. */
 inline Tensor sort(const Queue &queue, const Tensor &x, bool descending = false) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_sort(queue, x, descending, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_sort, queue, x, descending);
 }
 
 /** Moved on by a shift along each dimension that is named; what leaves at the end comes in at the beginning. */
@@ -117,9 +109,7 @@ inline Tensor tile(const Queue &queue, const Tensor &x, const std::vector<std::i
     if (shape.size() < times.size()) shape.insert(shape.begin(), times.size() - shape.size(), 1);
     for (std::size_t i = 1; i <= times.size(); i++)
         shape[shape.size() - i] *= times[times.size() - i];
-    Tensor y = detail::make(queue, x->dtype, shape);
-    tandem::check(tdm_tile(queue, x, y));
-    return y;
+    return detail::into(detail::make(queue, x->dtype, shape), tdm_tile, queue, x);
 }
 
 namespace detail {
@@ -139,61 +129,49 @@ inline std::int64_t extent_of(const Tensor &x, int dim) noexcept { /**< 0 of no 
 
 /** Each element `times` times in a row along dim. */
 inline Tensor repeat(const Queue &queue, const Tensor &x, std::int64_t times, int dim) {
-    Tensor y = detail::make_along(queue, x, dim, times * detail::extent_of(x, dim));
-    tandem::check(tdm_repeat(queue, x, dim, y));
-    return y;
+    return detail::into(detail::make_along(queue, x, dim, times * detail::extent_of(x, dim)),
+                        tdm_repeat, queue, x, dim);
 }
 
 /** The differences of neighbours along dim, n times. */
 inline Tensor diff(const Queue &queue, const Tensor &x, int dim = -1, std::int64_t n = 1) {
     const std::int64_t extent = detail::extent_of(x, dim);
-    Tensor y = detail::make_along(queue, x, dim, n < extent ? extent - n : 0);
-    tandem::check(tdm_diff(queue, x, dim, n, y));
-    return y;
+    return detail::into(detail::make_along(queue, x, dim, n < extent ? extent - n : 0), tdm_diff,
+                        queue, x, dim, n);
 }
 
 /** What the indices name along dim. */
 inline Tensor take_along_axis(const Queue &queue, const Tensor &x, const Tensor &indices, int dim) {
-    Tensor y = detail::make_like(queue, indices, x->dtype);
-    tandem::check(tdm_take_along_axis(queue, x, indices, dim, y));
-    return y;
+    return detail::into(detail::make_like(queue, indices, x->dtype), tdm_take_along_axis, queue, x,
+                        indices, dim);
 }
 
 /** Whether each element is one of the values. */
 inline Tensor isin(const Queue &queue, const Tensor &x, const Tensor &values) {
-    Tensor y = detail::make_like(queue, x, TDM_BOOL);
-    tandem::check(tdm_isin(queue, x, values, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, TDM_BOOL), tdm_isin, queue, x, values);
 }
 
 /** x on and below the diagonal, else 0. */
 inline Tensor tril(const Queue &queue, const Tensor &x, std::int64_t diagonal = 0) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_tril(queue, x, diagonal, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_tril, queue, x, diagonal);
 }
 
 /** x on and above the diagonal, else 0. */
 inline Tensor triu(const Queue &queue, const Tensor &x, std::int64_t diagonal = 0) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_triu(queue, x, diagonal, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_triu, queue, x, diagonal);
 }
 
 /** 1 where column = row + diagonal, else 0. */
 inline Tensor eye(const Queue &queue, std::int64_t rows, std::int64_t cols,
                   tdm_dtype dtype = TDM_F32, std::int64_t diagonal = 0) {
-    tdm_tensor made;
-    tandem::check(tdm_eye(queue, rows, cols, diagonal, dtype, &made));
-    return Tensor(made);
+    return Tensor(detail::made<tdm_tensor>(tdm_eye, queue, rows, cols, diagonal, dtype));
 }
 
 /** `count` numbers from start to end, which is the last of them unless endpoint is false. */
 inline Tensor linspace(const Queue &queue, double start, double end, std::int64_t count,
                        tdm_dtype dtype = TDM_F32, bool endpoint = true) {
-    tdm_tensor made;
-    tandem::check(tdm_linspace(queue, start, end, count, endpoint, dtype, &made));
-    return Tensor(made);
+    return Tensor(
+        detail::made<tdm_tensor>(tdm_linspace, queue, start, end, count, endpoint, dtype));
 }
 
 } // namespace tandem

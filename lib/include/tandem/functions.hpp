@@ -58,9 +58,7 @@ inline const tdm_tensor &given(const tdm_tensor *x) {
 
 /** Contiguous, content undefined. */
 inline Tensor make(const Queue &queue, tdm_dtype dtype, const Shape &shape) {
-    Tensor made;
-    tandem::check(tdm_empty(queue, dtype, shape.ndim(), shape.data(), made));
-    return made;
+    return Tensor::empty(queue, dtype, shape);
 }
 
 inline Shape shape_of(const tdm_tensor &x) noexcept { /**< its extents */
@@ -114,28 +112,31 @@ inline Tensor make_of_rows(const Queue &queue, const Tensor &x, std::int64_t col
     return make(queue, dtype, shape_of(y));
 }
 
+/** Calls a C function with these arguments and, as the last one, y, its output; returns y. */
+template <typename Function, typename... Arguments>
+Tensor into(Tensor y, Function function, const Arguments &...arguments) {
+    tandem::check(function(arguments..., y));
+    return y;
+}
+
 /** The view that a C function makes, with a reference to its buffer. */
-template <typename Function> Tensor view(Function function) {
-    tdm_tensor made;
-    tandem::check(function(&made));
-    return Tensor::of(made);
+template <typename Function, typename... Arguments>
+Tensor view(Function function, const Arguments &...arguments) {
+    return Tensor::of(made<tdm_tensor>(function, arguments...));
 }
 } // namespace detail
 
 /** A function of one tensor, whose result has the dtype RESULT(x's). */
 #define TANDEM_FUNCTION_OF_ONE(name, RESULT)                                                       \
     inline Tensor name(const Queue &queue, const Tensor &x) {                                      \
-        Tensor y = detail::make_like(queue, x, RESULT(x->dtype));                                  \
-        tandem::check(tdm_##name(queue, x, y));                                                    \
-        return y;                                                                                  \
+        return detail::into(detail::make_like(queue, x, RESULT(x->dtype)), tdm_##name, queue, x);  \
     }
 /** A function of two tensors, whose result has the dtype RESULT(that in which theirs meet). */
 #define TANDEM_FUNCTION_OF_TWO(name, RESULT)                                                       \
     inline Tensor name(const Queue &queue, const Tensor &a, const Tensor &b) {                     \
         const tdm_dtype dtype = RESULT(common_dtype(a->dtype, b->dtype));                          \
-        Tensor y = detail::make_broadcast(queue, "tdm_" #name, dtype, a, b);                       \
-        tandem::check(tdm_##name(queue, a, b, y));                                                 \
-        return y;                                                                                  \
+        return detail::into(detail::make_broadcast(queue, "tdm_" #name, dtype, a, b), tdm_##name,  \
+                            queue, a, b);                                                          \
     }
 /** Both of a bool. */
 #define TANDEM_BOOL(dtype) TDM_BOOL
@@ -287,24 +288,21 @@ TANDEM_FUNCTION_OF_TWO(greater_equal, TANDEM_BOOL)
 /** c ? a : b, of the dtype in which a and b meet */
 inline Tensor where(const Queue &queue, const Tensor &c, const Tensor &a, const Tensor &b) {
     const tdm_dtype dtype = common_dtype(a->dtype, b->dtype);
-    Tensor y = detail::make_broadcast(queue, "tdm_where", dtype, a, b, c);
-    tandem::check(tdm_where(queue, c, a, b, y));
-    return y;
+    return detail::into(detail::make_broadcast(queue, "tdm_where", dtype, a, b, c), tdm_where,
+                        queue, c, a, b);
 }
 
 /** a · b + c, rounded once */
 inline Tensor fma(const Queue &queue, const Tensor &a, const Tensor &b, const Tensor &c) {
     const tdm_dtype dtype = common_dtype(common_dtype(a->dtype, b->dtype), c->dtype);
-    Tensor y = detail::make_broadcast(queue, "tdm_fma", detail::as_float(dtype), a, b, c);
-    tandem::check(tdm_fma(queue, a, b, c, y));
-    return y;
+    return detail::into(detail::make_broadcast(queue, "tdm_fma", detail::as_float(dtype), a, b, c),
+                        tdm_fma, queue, a, b, c);
 }
 
 /** x held between low and high */
 inline Tensor clamp(const Queue &queue, const Tensor &x, double low, double high) {
-    Tensor y = detail::make_like(queue, x, detail::as_number(x->dtype));
-    tandem::check(tdm_clamp(queue, x, low, high, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, detail::as_number(x->dtype)), tdm_clamp, queue,
+                        x, low, high);
 }
 
 } // namespace tandem

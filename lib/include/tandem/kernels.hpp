@@ -42,26 +42,20 @@ class Kernel : public Counted<tdm_kernel, tdm_kernel_retain, tdm_kernel_release>
     /** Of an expression. */
     static Kernel elementwise(const Device &device, const char *text,
                               const std::vector<tdm_parameter> &parameters) {
-        tdm_kernel *kernel;
-        tandem::check(
-            tdm_kernel_elementwise(device, text, parameters.data(), parameters.size(), &kernel));
-        return Kernel(kernel);
+        return Kernel(detail::made<tdm_kernel *>(tdm_kernel_elementwise, device, text,
+                                                 parameters.data(), parameters.size()));
     }
     /** Over rows. */
     static Kernel rows(const Device &device, const tdm_row_kernel &texts,
                        const std::vector<tdm_parameter> &parameters) {
-        tdm_kernel *kernel;
-        tandem::check(
-            tdm_kernel_rows(device, &texts, parameters.data(), parameters.size(), &kernel));
-        return Kernel(kernel);
+        return Kernel(detail::made<tdm_kernel *>(tdm_kernel_rows, device, &texts, parameters.data(),
+                                                 parameters.size()));
     }
     /** Of a text in the kernel dialect, in which KERNEL(entry) begins it. */
     static Kernel source(const Device &device, const char *text, const char *file,
                          const char *entry, const std::vector<tdm_parameter> &parameters) {
-        tdm_kernel *kernel;
-        tandem::check(tdm_kernel_source(device, text, file, entry, parameters.data(),
-                                        parameters.size(), &kernel));
-        return Kernel(kernel);
+        return Kernel(detail::made<tdm_kernel *>(tdm_kernel_source, device, text, file, entry,
+                                                 parameters.data(), parameters.size()));
     }
     /** Runs it: an argument for each parameter, in any order. */
     void run(const Queue &queue, std::initializer_list<Argument> arguments) const {

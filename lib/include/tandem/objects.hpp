@@ -47,6 +47,16 @@ inline void check(tdm_status status) {
     if (status != TDM_OK) throw Error(status);
 }
 
+namespace detail {
+/** Calls a C function with these arguments and, as the last one, where to put what it makes; returns that. */
+template <typename T, typename Function, typename... Arguments>
+T made(Function function, const Arguments &...arguments) {
+    T result{};
+    tandem::check(function(arguments..., &result));
+    return result;
+}
+} // namespace detail
+
 /** Owns an object of the C API, which End ends. */
 template <typename T, void (*End)(T *)> class Unique {
   public:
@@ -105,15 +115,11 @@ class Device : public Counted<tdm_device, tdm_device_retain, tdm_device_release>
     using Counted::Counted;
     /** The device of that name; NULL: the default one, which "" is not, as that may be a name that got lost. */
     static Device open(const char *name = nullptr) {
-        tdm_device *device;
-        tandem::check(tdm_device_open(name, &device));
-        return Device(device);
+        return Device(detail::made<tdm_device *>(tdm_device_open, name));
     }
     /** The index-th physical GPU, or "cpu" when there are not that many. */
     static Device try_gpu(std::size_t index = 0) {
-        tdm_device *device;
-        tandem::check(tdm_device_try_gpu(index, &device));
-        return Device(device);
+        return Device(detail::made<tdm_device *>(tdm_device_try_gpu, index));
     }
     /** One more reference to a device that has other owners. */
     static Device of(tdm_device *borrowed) noexcept { return Device(tdm_device_retain(borrowed)); }
@@ -127,11 +133,8 @@ class Queue : public Unique<tdm_queue, tdm_queue_destroy> {
     using Unique::Unique;
     Queue() noexcept = default; /**< empty */
     /** Of this device; flags: TDM_QUEUE_TIMING. */
-    explicit Queue(const Device &device, unsigned flags = 0) {
-        tdm_queue *queue;
-        tandem::check(tdm_queue_create(device, flags, &queue));
-        reset(queue);
-    }
+    explicit Queue(const Device &device, unsigned flags = 0)
+        : Unique(detail::made<tdm_queue *>(tdm_queue_create, device, flags)) {}
     void finish() const {
         tandem::check(tdm_queue_finish(get()));
     } /**< waits for all of its work */
@@ -146,11 +149,8 @@ class Buffer : public Counted<tdm_buffer, tdm_buffer_retain, tdm_buffer_release>
     using Counted::Counted;
     Buffer() noexcept = default; /**< empty */
     /** Of so many bytes, content undefined. */
-    Buffer(const Device &device, std::size_t size) {
-        tdm_buffer *buffer;
-        tandem::check(tdm_buffer_create(device, size, &buffer));
-        reset(buffer);
-    }
+    Buffer(const Device &device, std::size_t size)
+        : Counted(detail::made<tdm_buffer *>(tdm_buffer_create, device, size)) {}
     /** One more reference to a buffer that has other owners. */
     static Buffer of(tdm_buffer *borrowed) noexcept { return Buffer(tdm_buffer_retain(borrowed)); }
 };
@@ -161,11 +161,8 @@ class Event : public Unique<tdm_event, tdm_event_destroy> {
     using Unique::Unique;
     Event() noexcept = default; /**< empty */
     /** For queues of this device. */
-    explicit Event(const Device &device) {
-        tdm_event *event;
-        tandem::check(tdm_event_create(device, &event));
-        reset(event);
-    }
+    explicit Event(const Device &device)
+        : Unique(detail::made<tdm_event *>(tdm_event_create, device)) {}
     /** Marks this point of the queue. */
     void record(const Queue &queue) const { tandem::check(tdm_queue_record_event(queue, get())); }
     void wait() const { tandem::check(tdm_event_wait(get())); } /**< for what was marked */
@@ -179,11 +176,8 @@ class Graph : public Unique<tdm_graph, tdm_graph_destroy> {
     using Unique::Unique;
     Graph() noexcept = default; /**< empty */
     /** Recorded from and replayed in this queue. */
-    explicit Graph(const Queue &queue) {
-        tdm_graph *graph;
-        tandem::check(tdm_graph_create(queue, &graph));
-        reset(graph);
-    }
+    explicit Graph(const Queue &queue)
+        : Unique(detail::made<tdm_graph *>(tdm_graph_create, queue)) {}
     /** Records what the function gives the queue, which runs nothing of it. Where the function throws the graph
      * has what was recorded until then. */
     template <typename Function> void record(Function function) const {
@@ -299,15 +293,13 @@ class Tensor {
     }
     /** Contiguous, content undefined. */
     static Tensor empty(const Queue &queue, tdm_dtype dtype, Shape shape) {
-        Tensor made;
-        tandem::check(tdm_empty(queue, dtype, shape.ndim(), shape.data(), &made.tensor_));
-        return made;
+        return Tensor(
+            detail::made<tdm_tensor>(tdm_empty, queue, dtype, shape.ndim(), shape.data()));
     }
     /** All elements `value`. */
     static Tensor full(const Queue &queue, double value, tdm_dtype dtype, Shape shape) {
-        Tensor made;
-        tandem::check(tdm_full(queue, value, dtype, shape.ndim(), shape.data(), &made.tensor_));
-        return made;
+        return Tensor(
+            detail::made<tdm_tensor>(tdm_full, queue, value, dtype, shape.ndim(), shape.data()));
     }
     /** All elements 0. */
     static Tensor zeros(const Queue &queue, tdm_dtype dtype, Shape shape) {
@@ -320,30 +312,23 @@ class Tensor {
     /** start, start + step, … up to, not including, end. */
     static Tensor arange(const Queue &queue, double start, double end, double step = 1,
                          tdm_dtype dtype = TDM_F32) {
-        Tensor made;
-        tandem::check(tdm_arange(queue, start, end, step, dtype, &made.tensor_));
-        return made;
+        return Tensor(detail::made<tdm_tensor>(tdm_arange, queue, start, end, step, dtype));
     }
     /** Uniform in [0, 1). */
     static Tensor rand(const Queue &queue, tdm_generator &generator, tdm_dtype dtype, Shape shape) {
-        Tensor made;
-        tandem::check(
-            tdm_rand(queue, &generator, dtype, shape.ndim(), shape.data(), &made.tensor_));
-        return made;
+        return Tensor(detail::made<tdm_tensor>(tdm_rand, queue, &generator, dtype, shape.ndim(),
+                                               shape.data()));
     }
     /** Standard normal. */
     static Tensor randn(const Queue &queue, tdm_generator &generator, tdm_dtype dtype,
                         Shape shape) {
-        Tensor made;
-        tandem::check(
-            tdm_randn(queue, &generator, dtype, shape.ndim(), shape.data(), &made.tensor_));
-        return made;
+        return Tensor(detail::made<tdm_tensor>(tdm_randn, queue, &generator, dtype, shape.ndim(),
+                                               shape.data()));
     }
     /** From a row-major array of that dtype, which may go when the call returns. */
     static Tensor from_host(const Queue &queue, const void *data, tdm_dtype dtype, Shape shape) {
-        Tensor made;
-        tandem::check(tdm_from_host(queue, data, dtype, shape.ndim(), shape.data(), &made.tensor_));
-        return made;
+        return Tensor(detail::made<tdm_tensor>(tdm_from_host, queue, data, dtype, shape.ndim(),
+                                               shape.data()));
     }
     /** From a vector with an element for each of the tensor's; std::invalid_argument if not so. */
     template <typename T>
@@ -411,16 +396,12 @@ class StateDict : public Unique<tdm_state_dict, tdm_state_dict_destroy> {
     StateDict() noexcept = default; /**< empty */
     /** An empty one. */
     static StateDict create() {
-        tdm_state_dict *dict;
-        tandem::check(tdm_state_dict_create(&dict));
-        return StateDict(dict);
+        return StateDict(detail::made<tdm_state_dict *>(tdm_state_dict_create));
     }
     /** What is in a file, on the queue's device. */
     static StateDict load(const Queue &queue, const char *path,
                           const tdm_file_options *options = nullptr) {
-        tdm_state_dict *dict;
-        tandem::check(tdm_load(queue, path, options, &dict));
-        return StateDict(dict);
+        return StateDict(detail::made<tdm_state_dict *>(tdm_load, queue, path, options));
     }
     /** Writes a file. */
     void save(const Queue &queue, const char *path,
@@ -429,9 +410,7 @@ class StateDict : public Unique<tdm_state_dict, tdm_state_dict_destroy> {
     }
     /** The tensor of that name, with one more reference. */
     Tensor get_tensor(const char *name) const {
-        tdm_tensor tensor;
-        tandem::check(tdm_state_dict_get(get(), name, &tensor));
-        return Tensor::of(tensor);
+        return Tensor::of(detail::made<tdm_tensor>(tdm_state_dict_get, get(), name));
     }
     /** Puts a tensor under a name. */
     void set(const char *name, const Tensor &tensor) {
@@ -443,9 +422,7 @@ class StateDict : public Unique<tdm_state_dict, tdm_state_dict_destroy> {
     }
     /** All of it on another device; the queue is of the device where it is. */
     StateDict to(const Queue &queue, const Device &device) const {
-        tdm_state_dict *moved;
-        tandem::check(tdm_state_dict_to(queue, get(), device, &moved));
-        return StateDict(moved);
+        return StateDict(detail::made<tdm_state_dict *>(tdm_state_dict_to, queue, get(), device));
     }
 };
 

@@ -54,16 +54,13 @@ inline Tensor matmul(const Queue &queue, const Tensor &a, const Tensor &b,
         shape.shape[shape.ndim - 2] = a->shape[a->ndim - (o.transpose_a ? 1 : 2)];
         shape.shape[shape.ndim - 1] = b->shape[b->ndim - (o.transpose_b ? 2 : 1)];
     }
-    Tensor c = detail::make(queue, a->dtype, detail::shape_of(shape));
-    tandem::check(tdm_matmul(queue, &o, a, b, c));
-    return c;
+    return detail::into(detail::make(queue, a->dtype, detail::shape_of(shape)), tdm_matmul, queue,
+                        &o, a, b);
 }
 
 /** The weight of a linear layer in the order in which the device multiplies by it the fastest, for products alone. */
 inline Tensor pack_weight(const Queue &queue, const Tensor &weight) {
-    tdm_tensor packed;
-    tandem::check(tdm_pack_weight(queue, weight, &packed));
-    return Tensor(packed);
+    return Tensor(detail::made<tdm_tensor>(tdm_pack_weight, queue, weight));
 }
 
 /** Packs "<prefix>weight" of a dict. */
@@ -74,9 +71,8 @@ inline void linear_prepare(const Queue &queue, const std::string &prefix, StateD
 /** activation(x · weightᵀ + bias); the bias may be empty */
 inline Tensor linear(const Queue &queue, const Tensor &x, const Tensor &weight,
                      const Tensor &bias = {}, tdm_activation activation = TDM_ACTIVATION_NONE) {
-    Tensor y = detail::make_of_rows(queue, x, weight->shape[0], x->dtype);
-    tandem::check(tdm_linear(queue, x, weight, detail::optional(bias), activation, y));
-    return y;
+    return detail::into(detail::make_of_rows(queue, x, weight->shape[0], x->dtype), tdm_linear,
+                        queue, x, weight, detail::optional(bias), activation);
 }
 
 /** The same with "<prefix>weight" and "<prefix>bias" of a dict. */
@@ -84,36 +80,30 @@ inline Tensor linear(const Queue &queue, const StateDict &dict, const std::strin
                      const Tensor &x, tdm_activation activation = TDM_ACTIVATION_NONE) {
     tdm_tensor weight;
     tandem::check(tdm_state_dict_get(dict, (prefix + "weight").c_str(), &weight));
-    Tensor y = detail::make_of_rows(queue, x, weight.shape[0], x->dtype);
-    tandem::check(tdm_linear_apply(queue, dict, prefix.c_str(), x, activation, y));
-    return y;
+    return detail::into(detail::make_of_rows(queue, x, weight.shape[0], x->dtype), tdm_linear_apply,
+                        queue, dict, prefix.c_str(), x, activation);
 }
 
 /** activation(x + bias) + residual; bias and residual may be empty */
 inline Tensor bias_add(const Queue &queue, const Tensor &x, const Tensor &bias,
                        tdm_activation activation = TDM_ACTIVATION_NONE,
                        const Tensor &residual = {}) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(
-        tdm_bias_add(queue, x, detail::optional(bias), activation, detail::optional(residual), y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_bias_add, queue, x,
+                        detail::optional(bias), activation, detail::optional(residual));
 }
 
 /** Of each row; weight and bias may be empty. */
 inline Tensor layer_norm(const Queue &queue, const Tensor &x, const Tensor &weight = {},
                          const Tensor &bias = {}, double epsilon = 1e-5) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(
-        tdm_layer_norm(queue, x, detail::optional(weight), detail::optional(bias), epsilon, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_layer_norm, queue, x,
+                        detail::optional(weight), detail::optional(bias), epsilon);
 }
 
 /** Of each row; the weight may be empty. */
 inline Tensor rms_norm(const Queue &queue, const Tensor &x, const Tensor &weight = {},
                        double epsilon = 1e-6) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_rms_norm(queue, x, detail::optional(weight), epsilon, nullptr, nullptr, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_rms_norm, queue, x,
+                        detail::optional(weight), epsilon, nullptr, nullptr);
 }
 
 /** A sum x + residual, and the norm of its rows. */
@@ -147,17 +137,13 @@ inline Normalized rms_norm_residual(const Queue &queue, const Tensor &x, const T
 inline Tensor batch_norm(const Queue &queue, const Tensor &x, const Tensor &mean,
                          const Tensor &variance, const Tensor &weight = {}, const Tensor &bias = {},
                          double epsilon = 1e-5) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_batch_norm(queue, x, mean, variance, detail::optional(weight),
-                                 detail::optional(bias), epsilon, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_batch_norm, queue, x, mean,
+                        variance, detail::optional(weight), detail::optional(bias), epsilon);
 }
 
 /** Of each row. */
 inline Tensor l2_normalize(const Queue &queue, const Tensor &x, double epsilon = 1e-12) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_l2_normalize(queue, x, epsilon, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_l2_normalize, queue, x, epsilon);
 }
 
 /** tdm_softmax_options. */
@@ -173,23 +159,18 @@ inline Tensor softmax(const Queue &queue, const Tensor &x, const SoftmaxOptions 
     o.scale = options.scale;
     o.mask = detail::optional(options.mask);
     o.causal = options.causal;
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_softmax_scaled(queue, &o, x, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_softmax_scaled, queue, &o, x);
 }
 
 /** x - max - ln Σexp(x - max) of each row */
 inline Tensor log_softmax(const Queue &queue, const Tensor &x) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_log_softmax(queue, x, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_log_softmax, queue, x);
 }
 
 /** ln Σexp(x) of each row */
 inline Tensor logsumexp(const Queue &queue, const Tensor &x, bool keep = false) {
-    Tensor y = detail::make_reduced(queue, x, {-1}, keep, x->dtype);
-    tandem::check(tdm_logsumexp(queue, x, y));
-    return y;
+    return detail::into(detail::make_reduced(queue, x, {-1}, keep, x->dtype), tdm_logsumexp, queue,
+                        x);
 }
 
 /** tdm_attention_options; each tensor may be empty. */
@@ -212,23 +193,18 @@ inline Tensor attention(const Queue &queue, const Tensor &q, const Tensor &k, co
     o.offsets = detail::optional(options.offsets);
     tdm_tensor shape = *q.get();
     if (q->ndim >= 1 && v->ndim >= 1) shape.shape[q->ndim - 1] = v->shape[v->ndim - 1];
-    Tensor y = detail::make(queue, q->dtype, detail::shape_of(shape));
-    tandem::check(tdm_attention(queue, &o, q, k, v, y));
-    return y;
+    return detail::into(detail::make(queue, q->dtype, detail::shape_of(shape)), tdm_attention,
+                        queue, &o, q, k, v);
 }
 
 /** alpha · x */
 inline Tensor scale(const Queue &queue, double alpha, const Tensor &x) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    tandem::check(tdm_scale(queue, alpha, x, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, x->dtype), tdm_scale, queue, alpha, x);
 }
 
 /** x converted to the dtype; with the dtype that it has a contiguous copy */
 inline Tensor cast(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
-    Tensor y = detail::make_like(queue, x, dtype);
-    tandem::check(tdm_cast(queue, x, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, dtype), tdm_cast, queue, x);
 }
 
 /* ---- reduce.h: over the dimensions named, or all. keep leaves them with extent 1. ---- */
@@ -237,9 +213,8 @@ inline Tensor cast(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
 #define TANDEM_REDUCTION(name, RESULT)                                                             \
     inline Tensor name(const Queue &queue, const Tensor &x, const std::vector<int> &dims = {},     \
                        bool keep = false) {                                                        \
-        Tensor y = detail::make_reduced(queue, x, dims, keep, RESULT);                             \
-        tandem::check(tdm_##name(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), y)); \
-        return y;                                                                                  \
+        return detail::into(detail::make_reduced(queue, x, dims, keep, RESULT), tdm_##name, queue, \
+                            x, dims.empty() ? nullptr : dims.data(), dims.size());                 \
     }
 /** Σx */
 TANDEM_REDUCTION(sum, detail::as_sum(x->dtype))
@@ -262,64 +237,53 @@ TANDEM_REDUCTION(all, TDM_BOOL)
 /** correction 1 estimates the variance of what x was drawn from */
 inline Tensor variance(const Queue &queue, const Tensor &x, const std::vector<int> &dims = {},
                        double correction = 0, bool keep = false) {
-    Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
-    tandem::check(
-        tdm_variance(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), correction, y));
-    return y;
+    return detail::into(detail::make_reduced(queue, x, dims, keep, x->dtype), tdm_variance, queue,
+                        x, dims.empty() ? nullptr : dims.data(), dims.size(), correction);
 }
 
 /** the root of that */
 inline Tensor standard_deviation(const Queue &queue, const Tensor &x,
                                  const std::vector<int> &dims = {}, double correction = 0,
                                  bool keep = false) {
-    Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
-    tandem::check(tdm_standard_deviation(queue, x, dims.empty() ? nullptr : dims.data(),
-                                         dims.size(), correction, y));
-    return y;
+    return detail::into(detail::make_reduced(queue, x, dims, keep, x->dtype),
+                        tdm_standard_deviation, queue, x, dims.empty() ? nullptr : dims.data(),
+                        dims.size(), correction);
 }
 
 /** L1, L2 or the largest magnitude */
 inline Tensor norm(const Queue &queue, tdm_norm_kind kind, const Tensor &x,
                    const std::vector<int> &dims = {}, bool keep = false) {
-    Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
-    tandem::check(
-        tdm_norm_over(queue, kind, x, dims.empty() ? nullptr : dims.data(), dims.size(), y));
-    return y;
+    return detail::into(detail::make_reduced(queue, x, dims, keep, x->dtype), tdm_norm_over, queue,
+                        kind, x, dims.empty() ? nullptr : dims.data(), dims.size());
 }
 
 /** Where the largest element along dim is, in i64. */
 inline Tensor argmax(const Queue &queue, const Tensor &x, int dim, bool keep = false) {
-    Tensor y = detail::make_reduced(queue, x, {dim}, keep, TDM_I64);
-    tandem::check(tdm_argmax(queue, x, dim, y));
-    return y;
+    return detail::into(detail::make_reduced(queue, x, {dim}, keep, TDM_I64), tdm_argmax, queue, x,
+                        dim);
 }
 
 /** The same of the smallest. */
 inline Tensor argmin(const Queue &queue, const Tensor &x, int dim, bool keep = false) {
-    Tensor y = detail::make_reduced(queue, x, {dim}, keep, TDM_I64);
-    tandem::check(tdm_argmin(queue, x, dim, y));
-    return y;
+    return detail::into(detail::make_reduced(queue, x, {dim}, keep, TDM_I64), tdm_argmin, queue, x,
+                        dim);
 }
 
 /** Σab, one element */
 inline Tensor dot(const Queue &queue, const Tensor &a, const Tensor &b) {
-    Tensor y = detail::make_reduced(queue, a, {}, false, a->dtype);
-    tandem::check(tdm_dot(queue, a, b, y));
-    return y;
+    return detail::into(detail::make_reduced(queue, a, {}, false, a->dtype), tdm_dot, queue, a, b);
 }
 
 /** The sums so far along dim. */
 inline Tensor cumsum(const Queue &queue, const Tensor &x, int dim) {
-    Tensor y = detail::make_like(queue, x, detail::as_sum(x->dtype));
-    tandem::check(tdm_cumsum(queue, x, dim, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, detail::as_sum(x->dtype)), tdm_cumsum, queue, x,
+                        dim);
 }
 
 /** The products so far along dim. */
 inline Tensor cumprod(const Queue &queue, const Tensor &x, int dim) {
-    Tensor y = detail::make_like(queue, x, detail::as_sum(x->dtype));
-    tandem::check(tdm_cumprod(queue, x, dim, y));
-    return y;
+    return detail::into(detail::make_like(queue, x, detail::as_sum(x->dtype)), tdm_cumprod, queue,
+                        x, dim);
 }
 
 /* ---- tensor.h: views, which share the buffer; move.h; create.h ---- */
@@ -327,32 +291,27 @@ inline Tensor cumprod(const Queue &queue, const Tensor &x, int dim) {
 /** `count` elements of a dimension, from `start` on. */
 inline Tensor slice(const Tensor &x, int dim, std::int64_t start, std::int64_t count,
                     std::int64_t step = 1) {
-    return detail::view(
-        [&](tdm_tensor *y) { return tdm_tensor_slice(x, dim, start, count, step, y); });
+    return detail::view(tdm_tensor_slice, x, dim, start, count, step);
 }
 
 /** Two dimensions swapped. */
 inline Tensor transpose(const Tensor &x, int dim0, int dim1) {
-    return detail::view([&](tdm_tensor *y) { return tdm_tensor_transpose(x, dim0, dim1, y); });
+    return detail::view(tdm_tensor_transpose, x, dim0, dim1);
 }
 
 /** Another shape of as many elements, of a contiguous tensor. */
 inline Tensor reshape(const Tensor &x, const Shape &shape) {
-    return detail::view(
-        [&](tdm_tensor *y) { return tdm_tensor_reshape(x, shape.ndim(), shape.data(), y); });
+    return detail::view(tdm_tensor_reshape, x, shape.ndim(), shape.data());
 }
 
 /** Repeated to another shape. */
 inline Tensor broadcast(const Tensor &x, const Shape &shape) {
-    return detail::view(
-        [&](tdm_tensor *y) { return tdm_tensor_broadcast(x, shape.ndim(), shape.data(), y); });
+    return detail::view(tdm_tensor_broadcast, x, shape.ndim(), shape.data());
 }
 
 /** On another device; x itself where it is there already. */
 inline Tensor to(const Queue &queue, const Tensor &x, const Device &device) {
-    Tensor y;
-    tandem::check(tdm_to(queue, x, device, y));
-    return y;
+    return Tensor(detail::made<tdm_tensor>(tdm_to, queue, x, device));
 }
 
 /** As text, the way PyTorch prints. */
