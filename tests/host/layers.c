@@ -200,8 +200,9 @@ Test(layers, bench_rooms) {
         "bench/baselines/*.[ch]",
         HEADERS("(baselines|rows|machine|platform|reference)") "|system_names|\\.\\./\\.\\./cuda/"
                                                                "declarations");
-    includes_only("bench/cases/*.[ch]",
-                  HEADERS("(cases|baselines|rows|machine|platform|operations|reference)"));
+    includes_only(
+        "bench/cases/*.[ch]",
+        HEADERS("(cases|baselines|rows|machine|platform|operations|reference|examples/sentences)"));
     includes_only("bench/report/*.[ch]", HEADERS("(report|rows|platform)"));
 #ifdef TEST_BENCH_OBJECTS
     no_circle(TEST_BENCH_OBJECTS);

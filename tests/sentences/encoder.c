@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases/encoder_reference.h"
 #include "common.h"
 #include "encode.h"
-#include "reference.h"
 #include "vocabulary.h"
 
 static const char *const vocabulary[] = {VOCABULARY};
@@ -146,8 +146,9 @@ static bool run(tdm_queue *queue, const char *folder) {
     if (!ok(model_randomize(queue, &sizes, 3, &dict)) || !ok(tdm_save(queue, dict, path, NULL)))
         return false;
     for (size_t i = 0; i < DISTINCT; i++)
-        reference_encode(queue, dict, &sizes, ids + starts[i], (int64_t)(starts[i + 1] - starts[i]),
-                         expected + (int64_t)i * sizes.hidden);
+        if (!ok(encoder_reference(queue, dict, &sizes, ids + starts[i], starts[i + 1] - starts[i],
+                                  expected + i * (size_t)sizes.hidden)))
+            return false;
     tdm_state_dict_destroy(dict);
     bool good = compare(queue, folder, &lists, expected, TDM_F32, 1e-6);
     good = compare(queue, folder, &lists, expected, TDM_F16, 2e-3) && good;
