@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Makes all that a GPU machine without a network needs for scripts/gpu-check.sh, in build/offline: the bundle of
-# scripts/offline-bundle.sh, a build of the preset gpu that runs from any folder, stripped, and the compiled kernels
-# of build/gpu-cache, where scripts/gpu-kernels.sh made that. Prints the size of the sources and the package, 60 MB at
-# most.
+# Makes all that a GPU machine without a network needs for scripts/gpu-check.sh, in build/offline: a build of the
+# preset gpu that runs from any folder, stripped, the libraries that it takes from this system, the headers of OpenCL,
+# and the compiled kernels of build/gpu-cache, where scripts/gpu-kernels.sh made that. Prints the size of the sources
+# and the package, 60 MB at most.
 # Usage: scripts/gpu-pack.sh
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
@@ -14,10 +14,10 @@ most_mb=60
 cd "$root"
 . scripts/systems/gpu-machine.sh
 
-[ -f "$bundle/contents.txt" ] || scripts/offline-bundle.sh "$bundle"
 configure_gpu >/dev/null
 cmake --build --preset gpu --target tandem_program suite_plain tandem_comm_shared
-rm -rf "$bundle"/{tools,tests,cache,kernels.tar.gz}
+rm -rf "$bundle"
+mkdir -p "$bundle/include" "$bundle/lib"
 install -D -s build/gpu/tools/tdm "$bundle/tools/tdm"
 install -D -s build/gpu/tests/suite_plain "$bundle/tests/suite_plain"
 for library in build/gpu/lib/libtandem*.so*; do
@@ -27,6 +27,13 @@ for library in build/gpu/lib/libtandem*.so*; do
         install -s "$library" "$bundle/lib/"
     fi
 done
+# CLBlast, which is loaded, and what it and the programs need, such as OpenCL's loader, but the C and C++ runtimes.
+clblast=$(cc -print-file-name=libclblast.so.1)
+runtime='^lib(c|m|dl|rt|pthread|resolv|gcc_s|stdc[+][+])[.]so[.]'
+ldd build/gpu/tools/tdm "$clblast" |
+    awk -v runtime="$runtime" '$3 ~ "^/" && $1 !~ runtime && $1 !~ "^libtandem" { print $3 }' | sort -u |
+    xargs cp -L -t "$bundle/lib" "$clblast"
+cp -rL "$(sed -n 's/^TANDEM_CL_INCLUDE:PATH=//p' build/gpu/CMakeCache.txt)/CL" "$bundle/include/" # for an example
 describe_sources >"$bundle/commit.txt"
 missing=$(missing_libraries)
 [ -z "$missing" ] || { echo "gpu-pack: the programs do not find: $missing" >&2; exit 1; }

@@ -3,23 +3,14 @@
 # scripts/gpu-pack.sh, which set `root` and `bundle`.
 #   shellcheck shell=bash disable=SC2154
 
-# Configures with the libraries and headers of the bundle, or with those that are installed where there is none.
-configure_gpu() {
-    local options=(-DTANDEM_TEST_PLAIN=ON -DTANDEM_MPI=OFF)
-    if [ -f "$bundle/contents.txt" ]; then
-        options+=(-DCMAKE_PREFIX_PATH="$bundle" -DPKG_CONFIG_EXECUTABLE="$bundle/bin/pkg-config")
-        export PKG_CONFIG_PATH=$bundle/lib/pkgconfig
-    fi
-    (cd "$root" && cmake --preset gpu "${options[@]}")
-}
+configure_gpu() { (cd "$root" && cmake --preset gpu -DTANDEM_TEST_PLAIN=ON -DTANDEM_MPI=OFF); }
 
 # Prints the libraries that the bundle's files do not find on this machine; nothing if all is well.
 missing_libraries() {
     # ldd prints the libraries that it cannot find for each file, or the version of glibc that it needs.
-    find "$bundle"/lib "$bundle"/bin "$bundle"/tools "$bundle"/tests -type f \( -name '*.so*' -o -perm -100 \) \
-        ! -name pkg-config -print0 2>/dev/null | LD_LIBRARY_PATH=$bundle/lib xargs -0 ldd 2>&1 |
-        grep -E 'not found|not a dynamic' | sed -e 's/.*: version/version/' -e 's/ (required by.*//' | sort -Vu ||
-        true
+    find "$bundle"/lib "$bundle"/tools "$bundle"/tests -type f \( -name '*.so*' -o -perm -100 \) -print0 2>/dev/null |
+        LD_LIBRARY_PATH=$bundle/lib xargs -0 ldd 2>&1 | grep -E 'not found|not a dynamic' |
+        sed -e 's/.*: version/version/' -e 's/ (required by.*//' | sort -Vu || true
 }
 
 find_toolkit() { # the folder of the CUDA toolkit, or nothing
