@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 tdm_status tdmi_comm_enter(tdm_comm *comm, const char *function) {
+    TDMI_NOT_FORKED(function);
     TDMI_NOT_NULL(function, comm);
     TDMI_TRY(tdmi_comm_usable(comm, function));
     comm->function = function;

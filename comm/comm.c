@@ -117,6 +117,7 @@ static tdm_status read_transport(const char *function, const tdm_transport *give
 tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device, tdm_comm **comm) {
     TDMI_UNCANCELLED();
     TDMI_RESULT(__func__, comm);
+    TDMI_NOT_FORKED(__func__);
     TDMI_NOT_NULL(__func__, transport);
     tdm_transport own = {0};
     TDMI_TRY(read_transport(__func__, transport, &own));
@@ -132,7 +133,7 @@ tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device, t
 
 void tdm_comm_destroy(tdm_comm *comm) {
     TDMI_UNCANCELLED();
-    if (!comm) return;
+    if (!comm || tdm_check_fork() != TDM_OK) return;
     if (comm->team && atomic_load(&comm->fault->failed))
         tdmi_team_give_up(comm->team, comm->fault->text);
     if (comm->team) tdmi_team_end(comm->team);
@@ -157,6 +158,7 @@ tdm_device *tdm_comm_get_device(const tdm_comm *comm) { return comm ? comm->devi
 
 tdm_status tdm_comm_set_timeout(tdm_comm *comm, double seconds) {
     TDMI_UNCANCELLED();
+    TDMI_NOT_FORKED(__func__);
     TDMI_NOT_NULL(__func__, comm);
     if (!(seconds > 0))
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: seconds is %g, must be more than 0",

@@ -31,6 +31,9 @@ tdm_status tdmi_comm_outcome_end(const tdmi_comm_outcome *outcome) TDM_MUST_USE;
         if (tdmi_try_status_ != TDM_OK) return tdmi_try_status_;                                   \
     } while (0)
 
+/* In a forked child the transport is the parent's, and a team's thread is not there. */
+#define TDMI_NOT_FORKED(function) TDMI_TRY(tdmi_comm_error_of(function, tdm_check_fork()))
+
 /* Refuses an argument that is NULL: "tdm_add: queue is NULL". TDMI_RESULT is for one that receives a pointer, which is
  * NULL until there is something to point to. */
 #define TDMI_NOT_NULL(function, argument)                                                          \

@@ -73,7 +73,7 @@ tdm_status tdm_grid_create(tdm_comm *comm, int rows, int columns, tdm_grid **gri
 
 void tdm_grid_destroy(tdm_grid *grid) {
     TDMI_UNCANCELLED();
-    if (!grid) return;
+    if (!grid || tdm_check_fork() != TDM_OK) return;
     tdm_comm_destroy(grid->row);
     tdm_comm_destroy(grid->column);
     tdm_comm_destroy(grid->all);

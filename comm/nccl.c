@@ -22,6 +22,7 @@ static bool is_cuda(const tdm_device *device) {
 
 tdm_status tdm_nccl_get_id(tdm_nccl_id *id) {
     TDMI_UNCANCELLED();
+    TDMI_NOT_FORKED(__func__);
     TDMI_NOT_NULL(__func__, id);
     memset(id, 0, sizeof *id);
     const tdm_status status = get_id(id);
@@ -41,6 +42,7 @@ tdm_status tdm_comm_from_nccl(const tdm_nccl_id *id, int rank, int ranks, tdm_de
                               tdm_comm **comm) {
     TDMI_UNCANCELLED();
     TDMI_RESULT(__func__, comm);
+    TDMI_NOT_FORKED(__func__);
     TDMI_NOT_NULL(__func__, id);
     if (ranks < 1)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: ranks is %d, must be at least 1",

@@ -277,6 +277,12 @@ tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_ar
     return TDM_OK;
 }
 
+tdm_status tdm_check_fork(void) {
+    TDMI_UNCANCELLED();
+    TDMI_NOT_FORKED();
+    return TDM_OK;
+}
+
 tdm_status tdm_check_operands(const char *function, tdm_queue *queue, const tdm_operand *operands,
                               int count) {
     TDMI_UNCANCELLED();

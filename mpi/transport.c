@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tandem/library.h>
 #include <tandem/mpi.h>
 #include <tandem/transport.h>
 
@@ -260,6 +261,8 @@ tdm_status tdm_comm_from_mpi(MPI_Comm mpi, tdm_device *device, tdm_comm **comm) 
     if (!comm)
         return tdm_transport_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_comm_from_mpi: comm is NULL");
     *comm = NULL;
+    const tdm_status forked = tdm_check_fork();
+    if (forked != TDM_OK) return forked;
     if (!is_running()) return not_running();
     if (mpi == MPI_COMM_NULL)
         return tdm_transport_fail(TDM_ERROR_INVALID_ARGUMENT,

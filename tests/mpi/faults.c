@@ -1,11 +1,16 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ranks that call something else, wrongly, or not at all: every rank fails in time, and the communicator afterwards at
  * once. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <tandem/nccl.h>
+#include <tandem/transport.h>
 
 #include "now.h"
 #include "test.h"
@@ -139,8 +144,59 @@ static void wrong_alike(void) {
     tdm_tensor_release(&x);
 }
 
+/* What a forked child calls: each function says so at once, and its parent's transport gets no message. */
+static int call_in_child(tdm_grid *grid, tdm_tensor *x) {
+    tdm_comm *none = NULL;
+    tdm_grid *no_grid = NULL;
+    tdm_nccl_id id = {{0}};
+    const tdm_transport transport = {.size = sizeof transport, .ranks = 1};
+    const tdm_status all[] = {tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, x, x),
+                              tdm_comm_send(comm, queue, (rank + 1) % ranks, x),
+                              tdm_comm_split(comm, 0, 0, &none),
+                              tdm_comm_use_nccl(comm),
+                              tdm_comm_set_timeout(comm, 1),
+                              tdm_comm_create(&transport, device, &none),
+                              tdm_comm_from_mpi(MPI_COMM_WORLD, device, &none),
+                              tdm_comm_from_nccl(&id, 0, 1, device, &none),
+                              tdm_nccl_get_id(&id),
+                              tdm_linear_row_parallel(comm, queue, x, x, NULL, 0, x),
+                              tdm_grid_create(comm, 0, 0, &no_grid),
+                              tdm_grid_matmul(grid, queue, NULL, 4, x, x, x)};
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i] == TDM_ERROR_FORKED) continue;
+        fprintf(stderr, "call %zu of a child: %s\n", i, tdm_status_name(all[i]));
+        wrong = 1;
+    }
+    tdm_grid_destroy(grid);
+    tdm_comm_destroy(comm);
+    return wrong;
+}
+
+static void forked(void) {
+    tdm_tensor x = {0};
+    tdm_grid *grid = NULL;
+    int ended = -1;
+    const int64_t shape[] = {4};
+    OK(tdm_zeros(queue, TDM_F32, 1, shape, &x));
+    OK(tdm_grid_create(comm, 0, 0, &grid));
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(SOON);
+        _exit(call_in_child(grid, &x));
+    }
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        ;
+    CHECK(child > 0 && ended == 0, "a child ended with %d", ended);
+    OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x)); /* it goes on */
+    OK(tdm_queue_finish(queue));
+    tdm_grid_destroy(grid);
+    tdm_tensor_release(&x);
+}
+
 void test_faults(void) {
     wrong_alike();
+    forked();
     if (ranks == 1) return;
     for (int fault = 0; fault < FAULTS; fault++) {
         one(fault, 5);

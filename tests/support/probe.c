@@ -216,6 +216,7 @@ static int use_after_fork(const char *name) {
         tell(tdm_fill(queue, 1.0, &t));
         tell(tdm_add(queue, &t, &t, &t));
         tell(tdm_queue_finish(queue));
+        tell(tdm_check_fork());
         /* Giving back must not hang either. */
         tdm_buffer_release(buffer);
         tdm_queue_destroy(queue);

@@ -26,6 +26,9 @@
  * of those split from it, fails so at once. No call hangs, but
  * for what tdm_comm_split and tdm_comm_from_mpi leave to the transport. Other communicators, and devices, go on.
  *
+ * Forks. In a forked child the communicators of the parent cannot be used: functions that return a status return
+ * TDM_ERROR_FORKED and send nothing, and tdm_comm_destroy does nothing.
+ *
  * Threads: a communicator is used by one thread at a time; different ones in parallel where the transport can
  * (tdm_comm_from_mpi: with MPI_THREAD_MULTIPLE). */
 #ifndef TANDEM_COMM_H

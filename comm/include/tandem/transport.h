@@ -9,6 +9,8 @@
  * Order: of messages from one rank to another on one channel, the first that is sent meets the first that is
  * received. Channels are independent, 0 to TDM_TRANSPORT_CHANNELS - 1. A send may wait for its receive.
  *
+ * No function is called in a forked child.
+ *
  * Threads: the library calls the functions of one communicator from one thread at a time, not always the
  * same. Whether different communicators may be used in parallel is the transport's to say to the program. */
 #ifndef TANDEM_TRANSPORT_H
