@@ -27,12 +27,11 @@ tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) {
         snprintf(comm->refusal_text, sizeof comm->refusal_text, "%.290s", tdm_last_error());
     if (comm->ranks == 1 || !tdmi_comm_has_transport(comm)) return refused;
     comm->heard = 0;
-    TDMI_TRY(tdmi_comm_exchange_headers(comm));
-    if (refused == TDM_OK) return TDM_OK;
+    tdm_status status = tdmi_comm_exchange_headers(comm);
     /* Wrong on all ranks alike, the call has done nothing. Else the others must not wait for this one. */
-    tdm_status status = tdmi_comm_wait(comm, TDMI_SET_CHECK);
+    if (status == TDM_OK && refused != TDM_OK) status = tdmi_comm_wait(comm, TDMI_SET_CHECK);
     if (status != TDM_OK) return tdmi_comm_end(comm, status);
-    return tdmi_comm_error(refused, "%s", comm->refusal_text);
+    return refused == TDM_OK ? TDM_OK : tdmi_comm_error(refused, "%s", comm->refusal_text);
 }
 
 tdm_status tdmi_comm_check(tdm_comm *comm) {

@@ -79,10 +79,26 @@ static void lost(void) {
     tdm_tensor_release(&x);
 }
 
+/* The last rank's first send of a call fails, whose receive has begun: nothing is left under way. */
+static void cut_off(void) {
+    tdm_comm *cut = NULL;
+    const int open = local.open;
+    connect_threads(0, &cut);
+    local.no_sends = rank == ranks - 1;
+    CHECK(tdm_comm_barrier(cut, queue) == TDM_ERROR_BACKEND &&
+              strstr(tdm_last_error(), "the connection was reset"),
+          "a barrier of a rank that is cut off: %s", tdm_last_error());
+    local.no_sends = 0;
+    meet();
+    tdm_comm_destroy(cut);
+    CHECK(local.open == open, "%d messages are left", local.open - open);
+}
+
 void run_faults(void) {
     if (ranks == 1) return;
     other_shape(5);
     other_shape(100000);
     refused();
     lost();
+    cut_off();
 }

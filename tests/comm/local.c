@@ -39,6 +39,8 @@ typedef struct local_end {
     int rank;
 } local_end;
 
+_Thread_local local_record local;
+
 double local_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -101,12 +103,15 @@ static tdm_status begin(void *state, message made, int from, int to, int channel
     else
         match(end->group, own, other);
     pthread_mutex_unlock(&end->group->lock);
+    local.open++;
     return TDM_OK;
 }
 
 static tdm_status send_bytes(void *state, int to, int channel, const void *bytes, size_t size,
                              tdm_message *handle) {
     const int rank = ((const local_end *)state)->rank;
+    if (local.no_sends >> channel & 1)
+        return tdm_transport_fail(TDM_ERROR_BACKEND, "the connection was reset");
     return begin(state, (message){.from = bytes, .size = size}, rank, to, channel, handle);
 }
 
@@ -125,7 +130,9 @@ static tdm_status test(void *state, tdm_message *handle, bool *done, size_t *rec
     *done = own->matched && local_now() >= own->done;
     *received = own->received;
     pthread_mutex_unlock(&group->lock);
-    if (*done) free(own);
+    if (!*done) return TDM_OK;
+    local.open--;
+    free(own);
     return TDM_OK;
 }
 
@@ -133,6 +140,7 @@ static void abandon(void *state, tdm_message *handle, bool *in_use) {
     local_group *group = ((const local_end *)state)->group;
     message *own = handle->handle[0];
     box *place = handle->handle[1];
+    local.open--;
     *in_use = false;
     pthread_mutex_lock(&group->lock);
     message **at = own->to ? &place->receives : &place->sends;

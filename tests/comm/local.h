@@ -15,6 +15,13 @@ local_group *local_group_make(int ranks, double seconds, size_t small);
 /* A rank's end, to be given to tdm_comm_create. */
 tdm_transport local_transport(local_group *group, int rank);
 
+/* What this thread's ends do, and did. */
+typedef struct local_record {
+    unsigned no_sends; /* bit i: sends of channel i fail when they begin */
+    int open;          /* messages that have begun, and were neither done nor abandoned */
+} local_record;
+extern _Thread_local local_record local;
+
 double local_now(void);
 
 #endif
