@@ -3,6 +3,9 @@
  * accumulates it in f16, and Tandem promises sums in f32. bf16 it does not have. */
 #include "clblast.h"
 
+#include "base/env.h"
+#include "base/log.h"
+
 typedef struct clblast_state {
     tdmi_bdevice *device;
     tdmi_bqueue *queue;
@@ -74,7 +77,8 @@ static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
     if (gemm->bias || gemm->activation != TDM_ACTIVATION_NONE) return TDMI_BLAS_NO;
     if (gemm->dtype == TDM_F64 && !self->device->entry->facts.info.has_f64) return TDMI_BLAS_NO;
     const bool has = gemm->dtype == TDM_F32 || gemm->dtype == TDM_F64;
-    return has && fits_int(gemm) ? TDMI_BLAS_YES : TDMI_BLAS_NO;
+    const bool runs = has && fits_int(gemm) && tdmi_clblast_usable(self->device, gemm->dtype);
+    return runs ? TDMI_BLAS_YES : TDMI_BLAS_NO;
 }
 
 /* Its own codes; the others are those of OpenCL. */
@@ -97,6 +101,30 @@ static const char *code_name(CLBlastStatusCode code) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].code == code) return names[i].name;
     return tdmi_cl_error_name((cl_int)code);
+}
+
+/* The driver does not build or start a kernel. CLBlast says so before it starts the one that writes C, which is the
+ * last of a product, so that another provider may run the product. */
+static bool is_refusal(CLBlastStatusCode code) {
+    switch ((int)code) {
+    case CL_BUILD_PROGRAM_FAILURE:
+    case CL_INVALID_BUILD_OPTIONS:
+    case CL_INVALID_WORK_GROUP_SIZE:
+    case CL_INVALID_WORK_ITEM_SIZE:
+    case CL_INVALID_GLOBAL_WORK_SIZE:
+    case CLBlastInvalidLocalMemUsage:
+    case CLBlastNoDoublePrecision:
+    case CLBlastDatabaseError:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Is another provider not to take its place unnoticed? */
+static bool is_alone(void) {
+    const tdmi_env *env = tdmi_env_values();
+    return env->blas_count == 1 && env->blas[0] == TDMI_BLAS_clblast;
 }
 
 #define RUN(PREFIX, type)                                                                          \
@@ -123,11 +151,16 @@ static tdm_status run(const clblast_state *self, const tdmi_gemm *gemm) {
     atomic_store(&self->device->used_clblast, true);
     CLBlastStatusCode code = gemm->dtype == TDM_F64 ? RUN(CLBlastD, double) : RUN(CLBlastS, float);
     tdmi_clblast_leave();
-    if (code != CLBlastSuccess)
-        return tdmi_fail(tdmi_cl_status((cl_int)code),
-                         "CLBlast failed with %s (%d) for m = %zu, n = %zu, k = %zu, batch = %lld",
-                         code_name(code), (int)code, m, n, k, (long long)gemm->batch);
-    return TDM_OK;
+    if (code == CLBlastSuccess) return TDM_OK;
+    const bool goes_on = is_refusal(code) && !is_alone();
+    if (goes_on && tdmi_clblast_refuse(self->device, gemm->dtype))
+        tdmi_log(TDM_LOG_WARNING,
+                 "%s does not run CLBlast's kernels, and multiplies %s without: %s (%d)",
+                 self->device->entry->facts.info.id, tdm_dtype_name(gemm->dtype), code_name(code),
+                 (int)code);
+    return tdmi_fail(goes_on ? TDM_ERROR_UNSUPPORTED : tdmi_cl_status((cl_int)code),
+                     "CLBlast failed with %s (%d) for m = %zu, n = %zu, k = %zu, batch = %lld",
+                     code_name(code), (int)code, m, n, k, (long long)gemm->batch);
 }
 
 /* Does a matrix of a batch lie as CLBlast takes it to where it needs no padded copy: from the buffer's start,
@@ -152,7 +185,9 @@ static bool loses_offsets(const tdmi_gemm *gemm) {
 static tdm_status gemm_clblast(void *state, const tdmi_gemm *gemm) {
     const clblast_state *self = state;
     if (!tdmi_clblast_usable(self->device, gemm->dtype))
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "CLBlast's parameters are being searched");
+        return tdmi_fail(
+            TDM_ERROR_UNSUPPORTED,
+            "CLBlast's parameters are being searched, or the driver refuses its kernels");
     if (!loses_offsets(gemm)) return run(self, gemm);
     tdmi_gemm one = *gemm;
     one.batch = 1;

@@ -32,8 +32,12 @@ const tdmi_library *tdmi_clblast_library(void);
 void tdmi_clblast_enter(void);
 void tdmi_clblast_leave(void);
 
-/* clblast_tune.c. Whether products of the dtype are right now: not while another thread tries parameters. */
+/* clblast_tune.c. Whether products of the dtype run, and are right, now: not while another thread tries parameters. */
 bool tdmi_clblast_usable(const tdmi_bdevice *device, tdm_dtype dtype);
+
+/* The driver has refused CLBlast's kernels of the dtype: they are not usable until the process ends. Of parameters that
+ * are being tried a refusal says nothing more. True when this is news. */
+bool tdmi_clblast_refuse(const tdmi_bdevice *device, tdm_dtype dtype);
 
 /* What tdmi_blas wants of these names. */
 extern const char *const tdmi_clblast_setting_names[];

@@ -14,7 +14,7 @@ typedef struct in_use {
     cl_device_id id;
     bool configured[DTYPES];
     tdmi_clblast_settings settings[DTYPES];
-    bool refused[DTYPES]; /* parameters are in force that give wrong results, or none */
+    bool refused[DTYPES]; /* parameters are in force that give wrong results, or none, permanently */
     bool searching;
     uint64_t searcher;
     struct in_use *next;
@@ -48,6 +48,14 @@ bool tdmi_clblast_usable(const tdmi_bdevice *device, tdm_dtype dtype) {
     const bool usable = !found || (!found->refused[dtype == TDM_F64] &&
                                    (!found->searching || found->searcher == tdmi_thread_id()));
     return usable;
+}
+
+bool tdmi_clblast_refuse(const tdmi_bdevice *device, tdm_dtype dtype) {
+    TDMI_LOCKED(&lock);
+    in_use *found = find(device);
+    if (!found || found->searching || found->refused[dtype == TDM_F64]) return false;
+    found->refused[dtype == TDM_F64] = true;
+    return true;
 }
 
 static tdm_dtype dtype_of(int index) { return index ? TDM_F64 : TDM_F32; }
@@ -232,7 +240,7 @@ void tdmi_clblast_tune(tdmi_bdevice *device, const tdmi_gemm *gemm, const tdmi_t
         .device = device, .index = index, .trial = trial, .settings = &found->settings[index]};
     const bool right = search(&a, gemm);
     tdmi_mutex_lock(&lock);
-    found->refused[index] = !right;
+    if (!right) found->refused[index] = true;
     found->searching = false;
     tdmi_mutex_unlock(&lock);
 }

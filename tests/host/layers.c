@@ -60,8 +60,8 @@ Test(layers, includes) {
         "for b in $backends; do " INCLUDES(
             "$b/*.[ch]") " | grep '\"$' | while read -r f h; do "
                          "n=$(echo $h | tr -d '\"'); case $n in "
-                         "backend.h|base/fail.h|base/hash.h|base/log.h|host/compiler.h|"
-                         "host/host.h|machine/host_memory.h|machine/loader.h|"
+                         "backend.h|base/env.h|base/fail.h|base/hash.h|base/log.h|"
+                         "host/compiler.h|host/host.h|machine/host_memory.h|machine/loader.h|"
                          "machine/monitor.h|platform/*.h|system_names.h|kernels_table.h) ;; "
                          "*) [ -f $b/$n ] || [ -f kernels/$n ] || echo $f $h ;; esac; done; done");
     nothing("a backend includes no other backend's vendor header",

@@ -186,6 +186,30 @@ Test(tune, lists_that_are_wrong) {
     gives("echo f32 9000000x9000000x1 >$D/list; " TUNE, 1, "f32 9000000x9000000x1: ");
 }
 
+#ifdef TEST_SLOW_CLBLAST
+/* CLBlast whose kernels the driver does not build or start is asked once for a dtype, and the builtin kernel computes.
+ * Named alone, it is an error that says why, as is a failure after which C may have been written. */
+Test(tune, clblast_that_the_driver_refuses) {
+#define REFUSING(code, blas)                                                                       \
+    "SLOW_CLBLAST_REFUSES=" code " TANDEM_BLAS=" blas " TANDEM_LOG=warn " ICD_POCL                 \
+    " TANDEM_LIBRARY_PATH=" TEST_SLOW_CLBLAST " " TEST_PROBE " explain opencl:0 "
+    static const char *const refused[] = {
+        REFUSING("-54", "clblast,builtin") "f32 20 30 40 2>&1",
+        REFUSING("-11", "clblast,builtin") "f64 20 30 40 2>&1",
+        REFUSING("-2046", "clblast,builtin") "f32 300 300 300 2>&1"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        gives(refused[i], 0, "TDM_OK|builtin|does not run CLBlast's kernels|slow_clblast: refused");
+        const char *first = strstr(r.output, "slow_clblast: refused");
+        CHECK(first && !strstr(first + 1, "slow_clblast: refused"), "asked again: %s", r.output);
+    }
+    gives(REFUSING("-54", "clblast") "f32 20 30 40 2>&1", 0,
+          "TDM_ERROR_BACKEND|CLBlast failed with CL_INVALID_WORK_GROUP_SIZE (-54)");
+    gives(REFUSING("-5", "clblast,builtin") "f32 20 30 40 2>&1", 0,
+          "TDM_ERROR_BACKEND|CLBlast failed with CL_OUT_OF_RESOURCES (-5)");
+#undef REFUSING
+}
+#endif
+
 #if TEST_HAS_OCLGRIND
 #define CLBLAST "OCL_ICD_VENDORS=" TEST_ICD_OCLGRIND " TANDEM_BLAS=clblast "
 #define LARGE_LOCAL_MEMORY "OCLGRIND_LOCAL_MEM_SIZE=65536 "

@@ -25,6 +25,14 @@ static void wait_as_it_came(void) {
     (void)nanosleep(&time, NULL);
 }
 
+/* With SLOW_CLBLAST_REFUSES a product is that error of a driver, and the real library is not asked. */
+static int refuses(void) { return !!getenv("SLOW_CLBLAST_REFUSES"); }
+
+static CLBlastStatusCode refusal(void) {
+    fputs("slow_clblast: refused\n", stderr);
+    return (CLBlastStatusCode)atoi(getenv("SLOW_CLBLAST_REFUSES"));
+}
+
 /* The loader knows this library by its path, so the name gives CLBlast. */
 static void (*real(const char *name))(void) {
     void *library = dlopen("libclblast.so.1", RTLD_NOW);
@@ -66,6 +74,7 @@ CLBlastStatusCode CLBlastClearCache(void) {
                            const size_t lda, const cl_mem b, const size_t at_b, const size_t ldb,  \
                            const TYPE beta, cl_mem c, const size_t at_c, const size_t ldc,         \
                            cl_command_queue *queue, cl_event *event) {                             \
+        if (refuses()) return refusal();                                                           \
         REAL(NAME);                                                                                \
         wait_as_it_came();                                                                         \
         return own(layout, ta, tb, m, n, k, alpha, a, at_a, lda, b, at_b, ldb, beta, c, at_c, ldc, \
@@ -82,6 +91,7 @@ GEMM(CLBlastDgemm, double)
         const size_t at_b, const size_t ldb, const size_t step_b, const TYPE beta, cl_mem c,       \
         const size_t at_c, const size_t ldc, const size_t step_c, const size_t count,              \
         cl_command_queue *queue, cl_event *event) {                                                \
+        if (refuses()) return refusal();                                                           \
         REAL(NAME);                                                                                \
         return own(layout, ta, tb, m, n, k, alpha, a, at_a, lda, step_a, b, at_b, ldb, step_b,     \
                    beta, c, at_c, ldc, step_c, count, queue, event);                               \
