@@ -20,7 +20,11 @@ typedef struct local_record {
     unsigned no_sends; /* bit i: sends of channel i fail when they begin */
     int open;          /* messages that have begun, and were neither done nor abandoned */
 } local_record;
+#ifdef __cplusplus
+extern thread_local local_record local;
+#else
 extern _Thread_local local_record local;
+#endif
 
 double local_now(void);
 
