@@ -114,7 +114,10 @@ typedef ulong tdm_u64;
 #define FIRST_ROW(n) ((long)get_group_id(0))
 #define FOR_ROWS(item, n)                                                                          \
     for (long item = FIRST_ROW(n); item < (n); item += (long)get_num_groups(0))
-#define FOR_DIMS(d, n) for (int d = (n)-1; d >= 0; d--)
+/* With a constant d in each turn: AMD's compilers copy a struct that a variable indexes to the memory of every lane. */
+#define FOR_DIMS(d, n)                                                                             \
+    UNROLL for (int d = TDM_MAX_OUTER - 1; d >= 0; d--) if (d >= (n)) {                            \
+        } else
 /* 64 bits: adding LANES to an int near the largest one would overflow, and an address is as wide */
 #define FOR_LANES(j, begin, end) for (long j = (long)(begin) + LANE; j < (end); j += LANES)
 

@@ -43,13 +43,14 @@
     const tdm_i64 first = ((item)-row * args.chunks) * args.chunk;                                 \
     const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first)
 /* The index that a row of this number has in each of n dimensions, the last of them first. With one dimension nothing
- * is divided. The outer loop is there for d, whose 32 bits spare registers. */
+ * is divided. */
 #define TDM_FOR_INDICES(d, index, number, n, extents)                                              \
-    for (tdm_i32 d = (tdm_i32)(n)-1, tdm_once = 1; tdm_once; tdm_once = 0)                         \
-        for (tdm_i64 tdm_left = (number), tdm_above = 0, index = 0;                                \
-             d >= 0 && (tdm_above = d > 0 ? tdm_left / (extents)[d] : 0,                           \
-                       index = tdm_left - tdm_above * (extents)[d], 1);                            \
-             tdm_left = tdm_above, d--)
+    for (tdm_i64 tdm_left = (number), tdm_above = 0, index = 0, tdm_once = 1; tdm_once;            \
+         tdm_once = 0)                                                                             \
+        FOR_DIMS(d, n)                                                                             \
+            if (tdm_above = d > 0 ? tdm_left / (extents)[d] : 0,                                   \
+                index = tdm_left - tdm_above * (extents)[d], tdm_left = tdm_above, 0) {            \
+            } else
 #define tdm_lowest_key_f32 (-0x7fffffff - 1)
 #define tdm_lowest_key_f64 (-((tdm_i64)1 << 62) - ((tdm_i64)1 << 62))
 #define tdm_lowest_key_w32 tdm_lowest_key_f32

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef void any_function(void);
 
@@ -65,10 +66,24 @@ static inline cl_program program_of(const char *first, cl_context context, cl_ui
     return create(context, count + 1, with, NULL, errcode);
 }
 
+/* With TDM_TEXTS, a folder, the program's text goes there, after its options as a comment, for another compiler. */
+static inline void keep_text(cl_program program, const char *options) {
+    const char *folder = getenv("TDM_TEXTS");
+    static char text[1 << 20], path[4096];
+    if (!folder || REAL(clGetProgramInfo)(program, CL_PROGRAM_SOURCE, sizeof text, text, NULL))
+        return;
+    const size_t declared = strlen(quick_declarations);
+    const char *own = strncmp(text, quick_declarations, declared) == 0 ? text + declared : text;
+    snprintf(path, sizeof path, "%s/%d-%p.cl", folder, (int)getpid(), (void *)program);
+    FILE *file = fopen(path, "w");
+    if (!file || fprintf(file, "// %s\n%s", options, own) < 0 || fclose(file) != 0) abort();
+}
+
 static inline cl_int build_quickly(cl_program program, cl_uint count, const cl_device_id *devices,
                                    const char *options,
                                    void(CL_CALLBACK *notify)(cl_program, void *), void *data) {
     char more[4096];
+    keep_text(program, options);
     snprintf(more, sizeof more, "%s -cl-opt-disable -D_OPENCL_H_", options ? options : "");
     return REAL(clBuildProgram)(program, count, devices, more, notify, data);
 }
