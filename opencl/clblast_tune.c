@@ -14,7 +14,7 @@ typedef struct in_use {
     cl_device_id id;
     bool configured[DTYPES];
     tdmi_clblast_settings settings[DTYPES];
-    bool refused[DTYPES]; /* parameters are in force that give wrong results, or none, permanently */
+    bool refused[DTYPES]; /* parameters that are in force give wrong results, or none */
     bool searching;
     uint64_t searcher;
     struct in_use *next;
