@@ -17,5 +17,10 @@ tdm_status tdm_set_allocator(const tdm_allocator *given) {
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: allocator->%s is NULL; give both functions or neither", __func__,
                          own.allocate ? "release" : "allocate");
+    if (tdmi_memory_is_taken())
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: the library is in use already; call this before anything that makes "
+                         "an object",
+                         __func__);
     return tdmi_env_before_use(__func__, set, &own);
 }

@@ -2,6 +2,7 @@
 /* Host memory: the program's allocator, else malloc. */
 #include "base/memory.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,11 @@ static void to_free(void *pointer, size_t bytes, void *user) {
     free(pointer);
 }
 
-/* Written before the library is used, and by tdmi_env_before_use under its lock. */
+/* Written before any memory was taken, and by tdmi_env_before_use under its lock. */
 static tdm_allocator allocator = {sizeof allocator, from_malloc, to_free, NULL};
+static atomic_bool taken; /* a piece was taken from it */
+
+bool tdmi_memory_is_taken(void) { return atomic_load(&taken); }
 
 void tdmi_memory_from(const tdm_allocator *given) {
     allocator = *given;
@@ -36,6 +40,7 @@ void tdmi_memory_from(const tdm_allocator *given) {
 
 void *tdmi_malloc(size_t size) {
     if (size > PTRDIFF_MAX - sizeof(header)) return NULL;
+    if (!atomic_load_explicit(&taken, memory_order_relaxed)) atomic_store(&taken, true);
     header *made = allocator.allocate(size + sizeof(header), allocator.user);
     if (!made) return NULL;
     made->size = size + sizeof(header);

@@ -4,6 +4,7 @@
 #ifndef TDMI_MEMORY_H
 #define TDMI_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <tandem/setup.h>
@@ -20,5 +21,8 @@ void tdmi_free(void *pointer);
 
 /* Takes memory from these functions, or from malloc where they are NULL. Before the library is used. */
 void tdmi_memory_from(const tdm_allocator *allocator);
+
+/* Whether memory was taken, which goes back to where it came from: then the functions stay. */
+bool tdmi_memory_is_taken(void);
 
 #endif

@@ -252,6 +252,20 @@ Test(setup, allocator) {
     tdm_device_release(device);
 }
 
+/* An object that was made without a device has memory of the former allocator. */
+Test(setup, allocator_after_an_object) {
+    tdm_allocator allocator = TDM_ALLOCATOR_DEFAULTS;
+    tdm_state_dict *dict = NULL;
+    allocator.allocate = give;
+    allocator.release = take;
+    allocator.user = &pieces;
+    OK(tdm_state_dict_create(&dict));
+    OK(tdm_state_dict_set_metadata(dict, "name", "value"));
+    REFUSED(tdm_set_allocator(&allocator), invalid, "tdm_set_allocator|in use already");
+    tdm_state_dict_destroy(dict);
+    CHECK(atomic_load(&calls) == 0, "the other allocator was called");
+}
+
 /* --- releasing ----------------------------------------------------------------------------------
  */
 

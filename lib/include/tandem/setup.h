@@ -71,8 +71,9 @@ typedef struct tdm_allocator {
 TDM_API void tdm_allocator_init(tdm_allocator *allocator, size_t size);
 
 /** Takes memory from there; the functions are called by any thread, several at once, and must not
- * call the library. Before the library is first used, as tdm_configure; the struct is copied. With
- * both functions NULL it is malloc and free, as at the start. */
+ * call the library. Before the library is first used, as tdm_configure, and before anything is made, such as a state
+ * dict; later it is TDM_ERROR_INVALID_ARGUMENT. The struct is copied. With both functions NULL it is malloc and free,
+ * as at the start. */
 TDM_API TDM_MUST_USE tdm_status tdm_set_allocator(const tdm_allocator *allocator);
 
 #if defined(__cplusplus)
