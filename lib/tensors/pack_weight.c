@@ -25,8 +25,8 @@ static tdm_status write_panels(tdm_queue *queue, const tdm_tensor *weight, tdm_b
         status = tdm_buffer_write(queue, buffer, 0, panels, buffer->size);
     }
     if (status == TDM_OK) status = tdm_queue_finish(queue);
-    tdmi_free(rows);
-    tdmi_free(panels);
+    tdmi_queue_let_go(queue, tdmi_free, rows);
+    tdmi_queue_let_go(queue, tdmi_free, panels);
     return status;
 }
 

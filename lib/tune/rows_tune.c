@@ -45,6 +45,7 @@ struct tuner {
     tdmi_variant wanted;
     int64_t rows, cols;
     tdm_tensor x, y, right, weight, bias, largest;
+    unsigned char element[sizeof(double)]; /* is read into: kept where a wait fails */
     double scale; /* the largest element of `right`, which is what y should be */
     double until; /* on the clock */
     way ways[MOST_WAYS];
@@ -151,10 +152,9 @@ static double tolerance(tdm_dtype dtype) {
 }
 
 static tdm_status largest(tuner *t, const tdm_tensor *of, double *result) {
-    unsigned char element[sizeof(double)];
     TDMI_TRY(tdm_norm(t->queue, TDM_NORM_INF, of, &t->largest));
-    TDMI_TRY(tdm_to_host(t->queue, &t->largest, element));
-    *result = tdmi_element_float(t->largest.dtype, element);
+    TDMI_TRY(tdm_to_host(t->queue, &t->largest, t->element));
+    *result = tdmi_element_float(t->largest.dtype, t->element);
     return TDM_OK;
 }
 
@@ -402,6 +402,6 @@ tdm_status tdm_rows_tune(tdm_queue *queue, const char *operation, tdm_dtype dtyp
     tdm_tensor *const tensors[] = {&t->x, &t->y, &t->right, &t->weight, &t->bias, &t->largest};
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         tdm_tensor_release(tensors[i]);
-    tdmi_free(t);
+    tdmi_queue_let_go(queue, tdmi_free, t);
     return status;
 }

@@ -342,6 +342,22 @@ Test(waits, format) {
     tdm_tensor_release(&x);
 }
 
+/* The host's copies of a weight that is packed: the one that is read into, and the one that is written. */
+Test(waits, pack_weight) {
+    tdm_tensor weight = {0}, packed = {0};
+    OK(tdm_ones(queue, TDM_F32, 2, (const int64_t[]){512, 512}, &weight));
+    for (unsigned long failing = 1; failing <= 2; failing++) {
+        check_case("wait %lu", failing);
+        OK(tdm_pack_weight(queue, &weight, &packed)); /* which first attaches what multiplies it */
+        tdm_tensor_release(&packed);
+        break_waits(failing);
+        FAILS(tdm_pack_weight(queue, &weight, &packed));
+        heal();
+        OK(tdm_queue_finish(queue));
+    }
+    tdm_tensor_release(&weight);
+}
+
 #if TEST_HAS_SAFETENSORS
 /* The staging of files: loaded, read and saved, while wait number `failing` and all later ones
  * fail. */

@@ -54,6 +54,22 @@ static uint64_t key_of(const tdmi_bkernel *kernel) {
     return 0;
 }
 
+/* Where the last read of a queue went to, and whether that was freed since. */
+static const void *destination;
+static bool is_freed;
+
+static void *allocate(size_t bytes, void *user) {
+    (void)user;
+    return malloc(bytes);
+}
+
+static void release(void *pointer, size_t bytes, void *user) {
+    (void)user;
+    const uintptr_t begin = (uintptr_t)pointer, at = (uintptr_t)destination;
+    is_freed = is_freed || (at >= begin && at < begin + bytes);
+    free(pointer);
+}
+
 static tdmi_backend watched;
 static tdm_status (*launch)(tdmi_bqueue *to, tdmi_bkernel *kernel, const tdmi_launch *of);
 
@@ -70,6 +86,8 @@ static tdm_status watch(tdmi_bqueue *to, tdmi_bkernel *kernel, const tdmi_launch
 }
 
 static void open_device(void) {
+    const tdm_allocator allocator = {sizeof allocator, allocate, release, NULL};
+    OK(tdm_set_allocator(&allocator));
     OK(tdm_device_open(device_name, &device));
     watched = *device->backend;
     launch = watched.launch;
@@ -286,6 +304,40 @@ static void measure(const char *words) {
     CHECK(strlen(cut) == 4, "\"%s\"", cut);
 }
 
+static tdm_status (*read_bytes)(tdmi_bqueue *from, const tdmi_mem *mem, size_t offset, void *to,
+                                size_t size);
+
+static tdm_status watch_read(tdmi_bqueue *from, const tdmi_mem *mem, size_t offset, void *to,
+                             size_t size) {
+    destination = to;
+    return read_bytes(from, mem, offset, to, size);
+}
+
+static tdm_status fail_to_wait(tdmi_bqueue *unused) {
+    (void)unused;
+    return tdmi_fail(TDM_ERROR_BACKEND, "no wait");
+}
+
+/* What the device may write yet when a wait has failed is no part of a stack, and stays until one succeeds. */
+static void a_wait_that_fails(void) {
+    char text[64];
+    double speedup;
+    start();
+    const tdmi_backend whole = watched;
+    read_bytes = watched.read;
+    watched.read = watch_read;
+    watched.queue_finish = watched.queue_drain = fail_to_wait;
+    CHECK(tdm_rows_tune(queue, "softmax", TDM_F32, ROWS, COLS, 0.0, &speedup, text, sizeof text) ==
+              TDM_ERROR_BACKEND,
+          "%s", tdm_last_error());
+    watched = whole;
+    const uintptr_t here = (uintptr_t)text, at = (uintptr_t)destination;
+    CHECK(at && (at > here ? at - here : here - at) > 8 << 20, "it is on the stack");
+    CHECK(!is_freed, "it was freed");
+    OK(tdm_queue_finish(queue));
+    CHECK(is_freed, "it is not freed");
+}
+
 static void refused(const char *operation, tdm_dtype dtype, int64_t rows, int64_t cols,
                     double seconds, const char *words) {
     char text[64];
@@ -395,6 +447,7 @@ int main(int argc, char **argv) {
         {"more lanes than the device has", more_than_the_device_has},
         {"a record of no kernel", unsound},
         {"a damaged file", a_damaged_file},
+        {"a wait that fails", a_wait_that_fails},
         {"more groups", more_groups},
         {"long rows", long_rows},
         {"refusals", refusals},
