@@ -338,6 +338,18 @@ static void a_wait_that_fails(void) {
     CHECK(is_freed, "it is not freed");
 }
 
+/* TANDEM_VERIFY compares what a program calls, and nothing of what is measured. */
+static void verified_calls(void) {
+    char text[256];
+    double speedup;
+    ((tdmi_env *)tdmi_env_values())->verify = 1;
+    start();
+    OK(tdm_rows_tune(queue, "layer_norm", TDM_F32, ROWS, COLS, 0.0, &speedup, text, sizeof text));
+    CHECK(queue->verified == 0, "%llu calls were compared", (unsigned long long)queue->verified);
+    check_results(usual().lanes, usual().vectors);
+    CHECK(queue->verified > 0, "no call is compared any more");
+}
+
 static void refused(const char *operation, tdm_dtype dtype, int64_t rows, int64_t cols,
                     double seconds, const char *words) {
     char text[64];
@@ -448,6 +460,7 @@ int main(int argc, char **argv) {
         {"a record of no kernel", unsound},
         {"a damaged file", a_damaged_file},
         {"a wait that fails", a_wait_that_fails},
+        {"verified calls", verified_calls},
         {"more groups", more_groups},
         {"long rows", long_rows},
         {"refusals", refusals},
