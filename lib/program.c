@@ -174,7 +174,7 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     const uint64_t began = tdmi_nanoseconds();
     TDMI_SPAN("compile", source->entry, "%s", "");
     tdmi_blob binary;
-    if (tdmi_cache_read_kernel(key, &binary)) {
+    if (tdmi_cache_read_kernel(key, &binary) == TDMI_CACHE_GOOD) {
         tdm_status status = backend->program_build(device->impl, source, &binary, program, NULL);
         tdmi_free(binary.data);
         if (status == TDM_OK) report_build(device, source, began, true);
@@ -277,7 +277,7 @@ tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant wanted, bool *is_co
     TDMI_TRY(make_source(device, variant, &parts));
     if (!compiler_of(device, &parts.source)[0]) {
         *is_compiled = !variant.user || parts.source.bytecode;
-    } else if (tdmi_cache_read_kernel(key_of(device, &parts.source), &binary)) {
+    } else if (tdmi_cache_read_kernel(key_of(device, &parts.source), &binary) == TDMI_CACHE_GOOD) {
         *is_compiled = true;
         tdmi_free(binary.data);
     }

@@ -64,8 +64,8 @@ static tdmi_cache_key key_of(const char *backend, const tdmi_device_facts *facts
     return tdmi_cache_key_add(key, machine);
 }
 
-static bool read_entry(const char *backend, const tdmi_device_facts *facts, const char *name,
-                       const char *about, tdmi_blob *blob) {
+static tdmi_cache_result read_entry(const char *backend, const tdmi_device_facts *facts,
+                                    const char *name, const char *about, tdmi_blob *blob) {
     return tdmi_cache_read_kernel(key_of(backend, facts, name, about), blob);
 }
 
@@ -79,8 +79,8 @@ static bool write_entry(const char *backend, const tdmi_device_facts *facts, con
     const tdmi_cache_key key = key_of(backend, facts, name, about);
     tdmi_blob kept;
     tdmi_cache_write_kernel(key, blob, &of);
-    const bool same = tdmi_cache_read_kernel(key, &kept) && kept.size == blob->size &&
-                      memcmp(kept.data, blob->data, blob->size) == 0;
+    const bool same = tdmi_cache_read_kernel(key, &kept) == TDMI_CACHE_GOOD &&
+                      kept.size == blob->size && memcmp(kept.data, blob->data, blob->size) == 0;
     tdmi_free(kept.data);
     return same;
 }
@@ -150,12 +150,14 @@ typedef struct kept_records {
     size_t count;
 } kept_records;
 
-static bool read_table(const tuned_kind *kind, const char *backend, const tdmi_device_facts *facts,
-                       kept_records *read) {
+static tdmi_cache_result read_table(const tuned_kind *kind, const char *backend,
+                                    const tdmi_device_facts *facts, kept_records *read) {
     tdmi_blob blob;
     char about[256];
     *read = (kept_records){NULL, 0};
-    if (!read_entry(backend, facts, kind->name, kind->about(about), &blob)) return false;
+    const tdmi_cache_result result =
+        read_entry(backend, facts, kind->name, kind->about(about), &blob);
+    if (result != TDMI_CACHE_GOOD) return result;
     const size_t count = blob.size / kind->size;
     bool good = blob.size % kind->size == 0 && count <= MOST_RECORDS;
     for (size_t i = 0; good && i < count; i++)
@@ -164,7 +166,7 @@ static bool read_table(const tuned_kind *kind, const char *backend, const tdmi_d
         *read = (kept_records){blob.data, count};
     else
         tdmi_free(blob.data);
-    return good;
+    return good ? TDMI_CACHE_GOOD : TDMI_CACHE_BAD;
 }
 
 /* The tables that were read, each a part of one of these; each stays until the process ends. */
@@ -182,7 +184,7 @@ static tdmi_mutex lock = TDMI_MUTEX_INIT;
 
 static void load(const char *backend, loaded *made) {
     kept_records read;
-    if (!read_table(made->kind, backend, made->facts, &read)) return;
+    if (read_table(made->kind, backend, made->facts, &read) != TDMI_CACHE_GOOD) return;
     if (made->kind == &products) {
         made->products = (tdmi_tuned_table){(void *)read.records, read.count};
     } else {
@@ -222,15 +224,15 @@ const tdmi_row_choices *tdmi_tuned_rows_of(const char *backend, const tdmi_devic
     return found && found->rows.count > 0 ? &found->rows : NULL;
 }
 
-/* Of the records of the same thing the last one stays. */
+/* Of the records of the same thing the last one stays. Others that may be there and cannot be read are not replaced. */
 static bool keep(const tuned_kind *kind, const char *backend, const tdmi_device_facts *facts,
                  const void *record) {
     kept_records old;
     char about[256];
     const size_t size = kind->size;
     tdmi_mutex_lock(&lock); /* the threads of this process; another one's record may be lost */
-    (void)read_table(kind, backend, facts, &old);
-    char *records = tdmi_malloc((old.count + 1) * size);
+    const bool known = read_table(kind, backend, facts, &old) != TDMI_CACHE_FAILED;
+    char *records = known ? tdmi_malloc((old.count + 1) * size) : NULL;
     size_t count = 0;
     bool kept = false;
     if (records) {
@@ -309,7 +311,8 @@ char *tdmi_tuned_read_settings(const char *backend, const tdmi_device_facts *fac
                                const char *name, uint64_t library) {
     tdmi_blob blob;
     char about[32];
-    if (!read_entry(backend, facts, name, about_library(library, about), &blob)) return NULL;
+    if (read_entry(backend, facts, name, about_library(library, about), &blob) != TDMI_CACHE_GOOD)
+        return NULL;
     char *text = blob.data;
     if (text[blob.size - 1] == '\0') return text;
     tdmi_free(text);

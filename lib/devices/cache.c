@@ -60,24 +60,32 @@ static const char *why_untrusted(const tdmi_file_info *info) {
     return NULL;
 }
 
-static void read_entry(tdmi_folder folder, tdm_cache_entry *entry, const tdmi_file_info *info) {
+/* False when memory is short: such an entry has no fault. */
+static bool read_entry(tdmi_folder folder, tdm_cache_entry *entry, tdmi_file_info *info) {
     const char *fault = why_untrusted(info);
     tdmi_file file = TDMI_NO_FILE;
     if (!fault) {
-        file = tdmi_file_open(folder, entry->file, TDMI_OPEN_READ | TDMI_OPEN_NO_LINK, NULL);
+        file = tdmi_file_open(folder, entry->file, TDMI_OPEN_READ | TDMI_OPEN_NO_LINK, info);
         if (file == TDMI_NO_FILE) fault = "cannot be opened";
     }
     tdmi_blob blob = {NULL, 0};
-    if (!fault && !tdmi_disk_cache_check(file, key_of_name(entry->file), &blob))
-        fault = "is corrupt";
-    else if (!fault)
-        read_lines(&blob, entry);
+    if (!fault) {
+        const tdmi_cache_result result =
+            tdmi_disk_cache_check(file, info->size, key_of_name(entry->file), &blob);
+        if (result == TDMI_CACHE_FAILED && errno == ENOMEM) return false;
+        if (result == TDMI_CACHE_GOOD)
+            read_lines(&blob, entry);
+        else
+            fault = result == TDMI_CACHE_BAD ? "is corrupt" : "cannot be read";
+    }
     if (fault) snprintf(entry->fault, sizeof entry->fault, "%s", fault);
     tdmi_free(blob.data);
+    return true;
 }
 
-/* False when the name is none of ours, or the entry is gone or just being written. */
-static bool take_entry(tdmi_folder folder, const char *name, tdm_cache_entry *entry) {
+/* False when the name is none of ours, or the entry is gone or just being written, or memory is short. */
+static bool take_entry(tdmi_folder folder, const char *name, tdm_cache_entry *entry,
+                       bool *lacks_memory) {
     enum { SECOND = 1000000000 };
     tdmi_file_info info;
     bool finished;
@@ -89,10 +97,11 @@ static bool take_entry(tdmi_folder folder, const char *name, tdm_cache_entry *en
     entry->size = info.size;
     entry->age = now > changed ? (uint64_t)(now - changed) : 0;
     if (!finished && entry->age < UNFINISHED_AFTER) return false;
-    if (finished)
-        read_entry(folder, entry, &info);
-    else
-        snprintf(entry->fault, sizeof entry->fault, "was never finished");
+    if (finished) {
+        *lacks_memory = !read_entry(folder, entry, &info);
+        return !*lacks_memory;
+    }
+    snprintf(entry->fault, sizeof entry->fault, "was never finished");
     return true;
 }
 
@@ -126,7 +135,8 @@ static void take(void *context, const char *name) {
         listing->entries = grown;
         to->room = room;
     }
-    if (take_entry(to->folder, name, listing->entries + listing->count)) listing->count++;
+    if (take_entry(to->folder, name, listing->entries + listing->count, &to->lacks_memory))
+        listing->count++;
 }
 
 static tdm_status list_all(tdm_cache_listing *listing) {

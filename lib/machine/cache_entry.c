@@ -88,11 +88,11 @@ bool tdmi_cache_split(tdmi_blob *blob, char *lines[TDMI_CACHE_LINES]) {
     return at == last + 1;
 }
 
-bool tdmi_cache_read_kernel(tdmi_cache_key key, tdmi_blob *binary) {
+tdmi_cache_result tdmi_cache_read_kernel(tdmi_cache_key key, tdmi_blob *binary) {
     char *lines[TDMI_CACHE_LINES];
-    if (!tdmi_disk_cache_read(key, binary)) return false;
-    if (tdmi_cache_split(binary, lines)) return true;
+    const tdmi_cache_result result = tdmi_disk_cache_read(key, binary);
+    if (result != TDMI_CACHE_GOOD || tdmi_cache_split(binary, lines)) return result;
     tdmi_free(binary->data);
     *binary = (tdmi_blob){NULL, 0};
-    return false;
+    return TDMI_CACHE_BAD;
 }

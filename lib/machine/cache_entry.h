@@ -17,7 +17,7 @@ typedef struct tdmi_cache_about {
 } tdmi_cache_about;
 
 /* tdmi_disk_cache_read and _write for kernels. The blob is the driver's binary alone. */
-bool tdmi_cache_read_kernel(tdmi_cache_key key, tdmi_blob *binary);
+tdmi_cache_result tdmi_cache_read_kernel(tdmi_cache_key key, tdmi_blob *binary);
 void tdmi_cache_write_kernel(tdmi_cache_key key, const tdmi_blob *binary,
                              const tdmi_cache_about *about);
 

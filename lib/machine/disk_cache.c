@@ -101,44 +101,71 @@ static void name_entry(tdmi_cache_key key, char name[NAME]) {
              (unsigned long long)key.low);
 }
 
-/* Closes the file. On failure blob->data is NULL. */
-static bool read_entry(tdmi_file file, uint64_t size, tdmi_cache_key key, tdmi_blob *blob) {
-    entry_header header;
-    *blob = (tdmi_blob){0};
-    bool good = tdmi_file_read(file, 0, &header, sizeof header) == sizeof header &&
-                memcmp(header.magic, MAGIC, sizeof MAGIC) == 0 && header.key.high == key.high &&
-                header.key.low == key.low && header.size > 0 && size == sizeof header + header.size;
-    if (good) {
-        blob->size = (size_t)header.size;
-        blob->data = tdmi_malloc(blob->size);
-        good = blob->data &&
-               tdmi_file_read(file, sizeof header, blob->data, blob->size) == blob->size &&
-               tdmi_hash(header.key.low, blob->data, blob->size) == header.checksum;
-    }
-    (void)tdmi_file_close(file);
-    if (good) return true;
-    tdmi_free(blob->data);
-    *blob = (tdmi_blob){0};
-    return false;
+/* What came of `size` bytes that were to be read. */
+static tdmi_cache_result read_part(tdmi_file file, uint64_t at, void *to, size_t size) {
+    if (tdmi_file_read(file, at, to, size) == size) return TDMI_CACHE_GOOD;
+    return errno == 0 ? TDMI_CACHE_BAD : TDMI_CACHE_FAILED;
 }
 
-bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
+static tdmi_cache_result read_blob(tdmi_file file, uint64_t size, tdmi_cache_key key,
+                                   tdmi_blob *blob) {
+    entry_header header;
+    tdmi_cache_result result = read_part(file, 0, &header, sizeof header);
+    if (result != TDMI_CACHE_GOOD) return result;
+    if (memcmp(header.magic, MAGIC, sizeof MAGIC) != 0 || header.key.high != key.high ||
+        header.key.low != key.low || header.size == 0 || size != sizeof header + header.size)
+        return TDMI_CACHE_BAD;
+    blob->size = (size_t)header.size;
+    blob->data = tdmi_malloc(blob->size);
+    errno = ENOMEM;
+    if (!blob->data) return TDMI_CACHE_FAILED;
+    result = read_part(file, sizeof header, blob->data, blob->size);
+    if (result == TDMI_CACHE_GOOD &&
+        tdmi_hash(header.key.low, blob->data, blob->size) != header.checksum)
+        result = TDMI_CACHE_BAD;
+    return result;
+}
+
+tdmi_cache_result tdmi_disk_cache_check(tdmi_file file, uint64_t size, tdmi_cache_key key,
+                                        tdmi_blob *blob) {
+    *blob = (tdmi_blob){0};
+    const tdmi_cache_result result = read_blob(file, size, key, blob);
+    const int error = errno;
+    (void)tdmi_file_close(file);
+    if (result == TDMI_CACHE_GOOD) return result;
+    tdmi_free(blob->data);
+    *blob = (tdmi_blob){0};
+    errno = error;
+    return result;
+}
+
+/* Of what could not be opened: whether it is there, and could be trusted. */
+static tdmi_cache_result why_not_open(tdmi_folder in, const char *name, tdmi_file_kind kind) {
+    tdmi_file_info info;
+    const bool there = name && tdmi_file_look_up(in, name, kind == TDMI_FILE_FOLDER, &info);
+    return there && info.kind == kind && ours_alone(&info) ? TDMI_CACHE_FAILED : TDMI_CACHE_BAD;
+}
+
+tdmi_cache_result tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
     char name[NAME];
     tdmi_file_info info;
     *blob = (tdmi_blob){0};
     const tdmi_folder folder = open_cache(false);
-    if (folder == TDMI_NO_FOLDER) return false;
+    if (folder == TDMI_NO_FOLDER)
+        return why_not_open(TDMI_HERE, tdmi_env_values()->cache_dir, TDMI_FILE_FOLDER);
     name_entry(key, name);
     const tdmi_file file = tdmi_cache_open_file(folder, name, &info);
-    const bool good = file != TDMI_NO_FILE && read_entry(file, info.size, key, blob);
+    const tdmi_cache_result result = file == TDMI_NO_FILE
+                                         ? why_not_open(folder, name, TDMI_FILE_REGULAR)
+                                         : tdmi_disk_cache_check(file, info.size, key, blob);
     /* What is corrupt is rebuilt; what could not be trusted is replaced then, too. */
-    if (file != TDMI_NO_FILE && !good) {
+    if (file != TDMI_NO_FILE && result == TDMI_CACHE_BAD) {
         tdmi_log(TDM_LOG_WARNING,
                  "the kept entry %s is damaged, so it is made again or done without", name);
         (void)tdmi_file_remove(folder, name);
     }
     tdmi_folder_close(folder);
-    return good;
+    return result;
 }
 
 static bool write_entry(tdmi_file file, tdmi_cache_key key, const tdmi_blob *blob) {
@@ -235,13 +262,7 @@ void tdmi_cache_diagnose(void) {
     tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, subject, detail, bad ? advice : "");
 }
 
-/* --- for listing and verifying the folder ------------------------------------------------------- */
-
-bool tdmi_disk_cache_check(tdmi_file file, tdmi_cache_key key, tdmi_blob *blob) {
-    tdmi_file_info info;
-    const bool known = tdmi_file_get_info(file, &info);
-    return read_entry(file, known ? info.size : 0, key, blob);
-}
+/* --- for listing the folder ---------------------------------------------------------------------- */
 
 tdmi_folder tdmi_cache_open_directory(bool *exists) {
     const char *path = tdmi_env_values()->cache_dir;

@@ -15,8 +15,16 @@ typedef struct tdmi_cache_key {
 tdmi_cache_key tdmi_cache_key_start(void);
 tdmi_cache_key tdmi_cache_key_add(tdmi_cache_key key, const char *text);
 
-/* The entry of the key, malloc'ed; false when there is none that is whole. */
-bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob);
+/* How reading an entry ended. BAD: there is none that is whole. FAILED: memory was short, or a call of the system's
+ * failed, and the entry may be whole. Only where it is GOOD does the blob have data. */
+typedef enum tdmi_cache_result {
+    TDMI_CACHE_GOOD,
+    TDMI_CACHE_BAD,
+    TDMI_CACHE_FAILED
+} tdmi_cache_result;
+
+/* The entry of the key, malloc'ed. One that is BAD is removed. */
+tdmi_cache_result tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob);
 
 /* Keeps a blob under the key: written aside, then renamed, so that a reader sees all or nothing. */
 void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob);
@@ -36,9 +44,10 @@ bool tdmi_cache_may_write(uint64_t size);
 /* Adds an item: where the cache directory is, or why nothing is kept. */
 void tdmi_cache_diagnose(void);
 
-/* Reads an open file, which is closed, as the entry of that key; false when it is not that, whole.
- * Nothing is removed. The caller frees blob->data, which is NULL on failure. */
-bool tdmi_disk_cache_check(tdmi_file file, tdmi_cache_key key, tdmi_blob *blob);
+/* Reads an open file of that size, which is closed, as the entry of that key. Nothing is removed. FAILED: with errno,
+ * ENOMEM where memory is short. The caller frees blob->data. */
+tdmi_cache_result tdmi_disk_cache_check(tdmi_file file, uint64_t size, tdmi_cache_key key,
+                                        tdmi_blob *blob);
 
 /* Opens the cache directory; TDMI_NO_FOLDER when there is none (*exists false) or it is not ours alone. */
 tdmi_folder tdmi_cache_open_directory(bool *exists);

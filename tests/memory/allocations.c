@@ -17,6 +17,7 @@
 #include <tandem/tandem.h>
 
 #include "base/env.h"
+#include "core.h"
 
 enum { DEVICES = 16, UNTOUCHED = 3, MOST = 2000 };
 
@@ -147,6 +148,44 @@ static int list_without_files(unsigned long unused) {
     return 0;
 }
 
+/* What was measured before stays, whole, where it cannot be read. */
+static int keep_without_memory(unsigned long unused) {
+    char folder[] = "/tmp/tandem-allocations-XXXXXX", command[64];
+    tdm_device *device = NULL;
+    tdm_cache_listing *entries = NULL;
+    tdmi_tuned records[2] = {{.product = {.m = 8, .n = 8, .k = 8, .batch = 1}}};
+    size_t size[2] = {0};
+    (void)unused;
+    records[1] = records[0];
+    records[1].product.m = 9;
+    if (!mkdtemp(folder) || setenv("TANDEM_CACHE_DIR", folder, 1) != 0) abort();
+    if (tdm_device_open("cpu", &device) != TDM_OK) return bad(0, "cpu");
+    for (int i = 0; i < 2; i++) {
+        const tdm_cache_entry *entry;
+        const char *const backend = device->backend->name;
+        allocations = 0;
+        fail_at = (unsigned long)i;
+        if (tdmi_tuned_keep(backend, device->facts, &records[i]) != (i == 0))
+            return bad(fail_at, "a record is kept alone, or not at all");
+        for (fail_at = 1; fail_at <= 3;
+             fail_at++) { /* the listing, its entries, and what is read */
+            allocations = 0;
+            if (tdm_cache_listing_create(&entries) != TDM_ERROR_OUT_OF_MEMORY)
+                return bad(fail_at, "a listing without memory");
+        }
+        fail_at = 0;
+        if (tdm_cache_listing_create(&entries) != TDM_OK ||
+            tdm_cache_listing_get_item(entries, 0, &entry) != TDM_OK || entry->fault[0])
+            return bad(0, "what was kept is not there, whole");
+        size[i] = entry->size;
+        tdm_cache_listing_destroy(entries);
+    }
+    if (size[0] != size[1]) return bad(1, "another record is there");
+    tdm_device_release(device);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static int in_child(int (*what)(unsigned long), unsigned long nth) {
@@ -168,7 +207,7 @@ int main(void) {
     undisturbed =
         mmap(NULL, sizeof *undisturbed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (undisturbed == MAP_FAILED || in_child(list_undisturbed, 0) != 0) return 1;
-    int defects = in_child(list_without_files, 0), result = 0;
+    int defects = in_child(list_without_files, 0) + in_child(keep_without_memory, 0), result = 0;
     unsigned long nth = 0;
     while (result != UNTOUCHED && ++nth < MOST) {
         result = in_child(try_failure, nth);
