@@ -96,7 +96,7 @@ tdm_status tdmi_adopt_memory(const char *function, tdm_device *device, void *han
 /* ---- marking pending work ---- */
 
 static bool is_pending(const tdm_queue *queue, uint64_t released) {
-    const uint64_t first = atomic_load(&queue->first_pending);
+    const uint64_t first = tdmi_pending_since(queue);
     return first != 0 && first <= released;
 }
 

@@ -71,6 +71,7 @@ struct tdm_device {
     tdmi_mutex lock;                 /* all below */
     tdmi_pool pool;
     tdm_queue *queues;
+    tdmi_cond drained; /* a queue has no waiters any more */
     struct tdmi_adopted *leaving,
         *leaving_last; /* released, and work may still use it (adopted.c) */
     tdmi_host_block *host_blocks, *kept_blocks; /* given out; freed, the latest first */
@@ -152,6 +153,9 @@ struct tdm_queue {
     uint64_t verified;       /* … and so many were */
     bool is_reference;       /* it is another one's reference: the builtin kernels multiply */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
+    /* Threads that are in tdmi_queue_drain, and the first work that the pool waits for there, or 0: the same. */
+    unsigned waiters;
+    uint64_t waited_from;
     struct tdmi_deferred *deferred;        /* the same */
     _Atomic(struct tdm_failure *) failure; /* NULL until something is watched (failure.c) */
     tdmi_timeline *timeline;               /* NULL without a profile (timeline.c) */
@@ -242,8 +246,8 @@ uint64_t tdmi_last_queue(void);
  * gets the same memory: work on a queue runs in order. */
 tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) TDM_MUST_USE;
 
-/* pool.c: called with device->lock held. `in_use`: bytes that count as the user's, the same when
- * the block is given back; 0 for memory of our own. */
+/* pool.c: called with device->lock held, which taking and trimming release while they wait for queues. `in_use`: bytes
+ * that count as the user's, the same when the block is given back; 0 for memory of our own. */
 tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use,
                           tdmi_block **block) TDM_MUST_USE;
 void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use);
@@ -255,9 +259,18 @@ tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **b
 void tdmi_pinned_give(tdm_device *device, tdmi_host_block *block);
 bool tdmi_pinned_trim(tdm_device *device);
 
-/* order.c: the oldest pending submission of all queues; UINT64_MAX when nothing is pending. With
- * device->lock held, as the next. */
+/* The oldest submission of the queue that may not be over, 0 when there is none. With device->lock held, as the next. */
+static inline uint64_t tdmi_pending_since(const tdm_queue *queue) {
+    return queue->waited_from ? queue->waited_from : atomic_load(&queue->first_pending);
+}
+
+/* order.c: that of all queues; UINT64_MAX when nothing is pending. */
 uint64_t tdmi_oldest_pending(const tdm_device *device);
+
+/* order.c: waits for what the queue was given, however it ends, by any thread, for the memory's sake. Called with
+ * device->lock held, which is released meanwhile, as what the queue waits for may be up to a thread that needs it;
+ * the queue is not freed until then. */
+tdm_status tdmi_queue_drain(tdm_queue *queue) TDM_MUST_USE;
 
 /* order.c: the queue whose work may still use a released block, or a taken one that was released before; NULL
  * when there is none. Not of TDMI_SEVERAL. */

@@ -47,6 +47,7 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     (void)tdmi_mutex_init(&made->program_lock);
     (void)tdmi_mutex_init(&made->user_lock);
     (void)tdmi_cond_init(&made->program_built);
+    (void)tdmi_cond_init(&made->drained);
     const tdm_device_info *info = &made->facts->info;
     tdmi_log(TDM_LOG_INFO, "opened %s (%s)%s%s", info->id, info->name,
              info->driver_version[0] ? ", driver " : "", info->driver_version);
@@ -146,6 +147,7 @@ static void destroy_device(tdm_device *device) {
     tdmi_mutex_destroy(&device->program_lock);
     tdmi_mutex_destroy(&device->user_lock);
     tdmi_cond_destroy(&device->program_built);
+    tdmi_cond_destroy(&device->drained);
     tdmi_free(device->impl);
     tdmi_free(device);
 }

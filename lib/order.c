@@ -28,7 +28,7 @@ tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) {
 uint64_t tdmi_oldest_pending(const tdm_device *device) {
     uint64_t oldest = UINT64_MAX;
     for (const tdm_queue *queue = device->queues; queue; queue = queue->next) {
-        uint64_t first = atomic_load(&queue->first_pending);
+        const uint64_t first = tdmi_pending_since(queue);
         if (first != 0 && first < oldest) oldest = first;
     }
     return oldest;
@@ -41,7 +41,7 @@ tdm_queue *tdmi_former_user(const tdm_device *device, const tdmi_block *block) {
     while (queue && queue->number != number)
         queue = queue->next;
     if (!queue) return NULL; /* its work was over when it was destroyed */
-    const uint64_t first = atomic_load(&queue->first_pending);
+    const uint64_t first = tdmi_pending_since(queue);
     return first != 0 && first <= block->released ? queue : NULL;
 }
 
@@ -63,17 +63,25 @@ static tdm_status wait_behind(tdm_queue *queue, const tdm_queue *other) {
     return tdmi_queue_submitted(queue, backend->queue_wait_event(queue->impl, device->order));
 }
 
-/* Waits on the host, for what the device has no order for. */
-static tdm_status wait_out(tdm_device *device, const tdm_queue *former) {
-    return tdmi_device_result(device, device->backend->queue_drain(former->impl));
+tdm_status tdmi_queue_drain(tdm_queue *queue) {
+    tdm_device *device = queue->device;
+    queue->waiters++;
+    tdmi_mutex_unlock(&device->lock);
+    const tdm_status status = tdmi_device_result(device, device->backend->queue_drain(queue->impl));
+    tdmi_mutex_lock(&device->lock);
+    if (--queue->waiters > 0) return status;
+    queue->waited_from = 0;
+    tdmi_cond_broadcast(&device->drained);
+    return status;
 }
 
 static tdm_status order_locked(tdm_queue *queue, tdmi_block *block) {
     const uint64_t user = atomic_load(&block->user);
-    const tdm_queue *former = tdmi_former_user(queue->device, block);
+    tdm_queue *former = tdmi_former_user(queue->device, block);
     if (former && former != queue) {
-        /* For a second user there is nothing left to record: the first one's work is queued by now. */
-        TDMI_TRY(user == 0 ? wait_behind(queue, former) : wait_out(queue->device, former));
+        /* For a second user there is nothing left to record: the first one's work is queued by now. So the host waits,
+         * and another thread that does the same meanwhile comes to the same end. */
+        TDMI_TRY(user == 0 ? wait_behind(queue, former) : tdmi_queue_drain(former));
         if (user != 0) former = NULL;
     }
     if (!former) atomic_store(&block->former, 0);
@@ -93,8 +101,8 @@ tdm_status tdmi_order_foreign(const tdm_buffer *buffer) {
     /* A queue that has used it came after the former user, and what comes after that queue does, too. */
     if (!block || atomic_load(&block->former) == 0 || atomic_load(&block->user) != 0) return TDM_OK;
     TDMI_LOCKED(&device->lock);
-    const tdm_queue *former = tdmi_former_user(device, block);
-    if (former) status = wait_out(device, former);
+    tdm_queue *former = tdmi_former_user(device, block);
+    if (former) status = tdmi_queue_drain(former);
     if (status == TDM_OK) atomic_store(&block->former, 0);
     return status;
 }

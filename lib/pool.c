@@ -31,15 +31,15 @@ static void mark_pending(tdm_queue *queue, uint64_t first) {
 
 static void wait_for_queues(tdm_device *device) {
     for (tdm_queue *queue = device->queues; queue; queue = queue->next) {
-        uint64_t first = atomic_load(&queue->first_pending);
-        bool over;
+        const uint64_t first = tdmi_pending_since(queue);
         if (first == 0) continue;
         /* Reset before the wait: work is marked after it was queued (tdmi_queue_submitted), so what
-         * another thread queues during the wait is either waited for here or marked again. What failed of
-         * the work is for the user's own wait to tell; the memory is free all the same. */
+         * another thread queues during the wait is either waited for here or marked again. Until the wait is over
+         * waited_from is the mark. What failed of the work is for the user's own wait to tell; the memory is free
+         * all the same. */
+        queue->waited_from = first;
         atomic_store(&queue->first_pending, 0);
-        over = tdmi_device_result(device, device->backend->queue_drain(queue->impl)) == TDM_OK;
-        if (over) continue;
+        if (tdmi_queue_drain(queue) == TDM_OK) continue;
         mark_pending(queue, first);
         tdmi_queue_doubt_locked(queue);
     }

@@ -13,7 +13,12 @@ static void free_queue(tdm_queue *queue) {
                  (unsigned long long)queue->verified, device->facts->info.id);
     tdmi_timeline_end(queue);
     tdm_queue_destroy(queue->reference);
-    atomic_store(&queue->first_pending, 0); /* on a lost device it would keep what is settled now */
+    tdmi_mutex_lock(&device->lock);
+    while (queue->waiters > 0)
+        tdmi_cond_wait(&device->drained, &device->lock);
+    /* The pool waits for it no more; on a lost device it would keep what is settled now. */
+    atomic_store(&queue->first_pending, 0);
+    tdmi_mutex_unlock(&device->lock);
     tdmi_queue_settle(queue);
     tdmi_queue_free_kernels(queue);
     tdmi_queue_detach_blas(queue);

@@ -45,9 +45,8 @@ void tdmi_queue_doubt_locked(tdm_queue *queue) {
 }
 
 bool tdmi_queue_doubt(tdm_queue *queue) {
-    /* Under the lock, because the pool takes the mark away while it waits itself. */
     TDMI_LOCKED(&queue->device->lock);
-    bool pending = atomic_load(&queue->first_pending) != 0;
+    const bool pending = tdmi_pending_since(queue) != 0;
     if (pending) tdmi_queue_doubt_locked(queue);
     return pending;
 }
@@ -70,7 +69,7 @@ void tdmi_queue_settle(tdm_queue *queue) {
 /* Whether a queue is in doubt. It is as well when an error was taken for the loss of the device, until a wait has shown
  * that what was queued before has ended. */
 static bool is_doubtful_locked(tdm_queue *queue) {
-    if (atomic_load(&queue->device->lost) && atomic_load(&queue->first_pending) != 0)
+    if (atomic_load(&queue->device->lost) && tdmi_pending_since(queue) != 0)
         tdmi_queue_doubt_locked(queue);
     return atomic_load(&queue->doubtful);
 }

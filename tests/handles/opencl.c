@@ -4,6 +4,8 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -241,6 +243,104 @@ Test(handles, slow_queue) {
     for (int i = 0; i < 3; i++)
         CL(clReleaseMemObject(memory[i]));
     CL(clReleaseEvent(gate));
+}
+
+/* --- waits for a queue whose work waits for an event of the program's ------------------------------- */
+
+/* More than the pool keeps back of what several queues have used. */
+enum { CROWD = 300 };
+
+static tdm_queue *later[2];
+static tdm_buffer *left, *crowd[CROWD];
+static atomic_bool went_on, returned;
+
+static tdm_status trim(void) { return tdm_device_trim(device); }
+
+/* Memory that `queue` has used before, for the program, and for work of a third queue after that of a second. */
+static tdm_status take_over(void) {
+    cl_mem memory;
+    return tdm_opencl_get_memory(left, &memory);
+}
+
+static tdm_status use_behind(void) {
+    return tdm_buffer_fill_async(later[1], left, 0, BYTES, "abcd", 4);
+}
+
+static tdm_status make_one_more(void) {
+    tdm_buffer *made = NULL;
+    const tdm_status status = tdm_buffer_create(device, 16, &made);
+    tdm_buffer_release(made);
+    return status;
+}
+
+static void *wait_for_queue(void *call) {
+    const tdm_status status = (*(tdm_status(**)(void))call)();
+    atomic_store(&returned, true);
+    return status == TDM_OK ? call : NULL;
+}
+
+static void *ask(void *unused) {
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
+    const bool known = tdm_device_get_memory_stats(device, &stats) == TDM_OK;
+    atomic_store(&went_on, known);
+    return unused;
+}
+
+/* Gives work that waits for the gate to queues, such that the call has to wait for `queue`. */
+static void prepare(cl_event gate, int which) {
+    OK(tdm_opencl_wait(queue, gate));
+    OK(tdm_buffer_create(device, BYTES, &left));
+    OK(tdm_buffer_fill_async(queue, left, 0, BYTES, "abcd", 4));
+    if (which == 1 || which == 2) {
+        tdm_buffer_release(left);
+        OK(tdm_buffer_create(device, BYTES, &left));
+    }
+    if (which == 2) OK(tdm_buffer_fill_async(later[0], left, 0, BYTES, "abcd", 4));
+    for (int i = 0; which == 3 && i < CROWD; i++) {
+        OK(tdm_buffer_create(device, 16, &crowd[i]));
+        OK(tdm_buffer_fill_async(queue, crowd[i], 0, 16, "abcd", 4));
+        OK(tdm_buffer_fill_async(later[0], crowd[i], 0, 16, "abcd", 4));
+    }
+    for (int i = 0; which == 3 && i < CROWD; i++)
+        tdm_buffer_release(crowd[i]);
+    OK(tdm_queue_flush(queue));
+}
+
+/* Another thread, which may be the one that sets the event, is not held up meanwhile. */
+Test(handles, waits_hold_no_lock) {
+    static tdm_status (*calls[])(void) = {trim, take_over, use_behind, make_one_more};
+    const struct timespec moment = {0, 200000000}, tenth = {0, 100000000};
+    OK(tdm_queue_create(device, 0, &later[0]));
+    OK(tdm_queue_create(device, 0, &later[1]));
+    for (int i = 0; i < 4; i++) {
+        cl_int code;
+        pthread_t waiting, asking;
+        void *succeeded = NULL;
+        cl_event gate = clCreateUserEvent(context, &code);
+        check_case("call %d", i);
+        CHECK(code == CL_SUCCESS, "clCreateUserEvent");
+        prepare(gate, i);
+        atomic_store(&went_on, false);
+        atomic_store(&returned, false);
+        if (pthread_create(&waiting, NULL, wait_for_queue, &calls[i]) != 0)
+            cr_assert_fail("thread");
+        nanosleep(&moment, NULL);
+        if (pthread_create(&asking, NULL, ask, NULL) != 0) cr_assert_fail("thread");
+        for (int k = 0; k < 50 && !atomic_load(&went_on); k++)
+            nanosleep(&tenth, NULL);
+        CHECK(atomic_load(&went_on), "a call that waits for a queue holds the device's lock");
+        CHECK(!atomic_load(&returned), "the call did not wait: nothing was tested");
+        CL(clSetUserEventStatus(gate, CL_COMPLETE));
+        pthread_join(waiting, &succeeded);
+        pthread_join(asking, NULL);
+        CHECK(succeeded, "the call failed");
+        tdm_buffer_release(left);
+        OK(tdm_queue_finish(queue));
+        OK(tdm_device_trim(device));
+        CL(clReleaseEvent(gate));
+    }
+    tdm_queue_destroy(later[0]);
+    tdm_queue_destroy(later[1]);
 }
 
 /* The accesses that a cl_mem's flags allow. */
