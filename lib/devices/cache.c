@@ -12,6 +12,7 @@
 #include "base/env.h"
 #include "base/threads.h"
 #include "devices/registry.h"
+#include "host/compiler.h"
 #include "machine/cache_entry.h"
 
 enum { DIGITS = 32, UNFINISHED_AFTER = 3600 };
@@ -88,8 +89,9 @@ static bool take_entry(tdmi_folder folder, const char *name, tdm_cache_entry *en
                        bool *lacks_memory) {
     enum { SECOND = 1000000000 };
     tdmi_file_info info;
-    bool finished;
-    if (!is_entry_name(name, &finished) || strlen(name) >= sizeof entry->file) return false;
+    bool finished = false;
+    if (!is_entry_name(name, &finished) && !tdmi_host_compiler_folder_is(name)) return false;
+    if (strlen(name) >= sizeof entry->file) return false;
     if (!tdmi_file_look_up(folder, name, false, &info)) return false;
     memset(entry, 0, sizeof *entry);
     snprintf(entry->file, sizeof entry->file, "%s", name);
@@ -218,7 +220,8 @@ tdm_status tdm_cache_remove(const char *file) {
     bool finished, exists;
     TDMI_NOT_NULL(__func__, file);
     TDMI_TRY(tdmi_enter());
-    if (!is_entry_name(file, &finished) || strchr(file, '/'))
+    const bool is_folder = tdmi_host_compiler_folder_is(file);
+    if (!is_folder && (!is_entry_name(file, &finished) || strchr(file, '/')))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_cache_remove: file is \"%.80s\": an entry's name is 32 hexadecimal "
                          "digits and \".bin\", as tdm_cache_listing_get_item gives it",
@@ -227,7 +230,9 @@ tdm_status tdm_cache_remove(const char *file) {
     if (folder == TDMI_NO_FOLDER && exists)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "tdm_cache_remove: the folder of compiled kernels cannot be used");
-    const int error = folder != TDMI_NO_FOLDER && !tdmi_file_remove(folder, file) ? errno : 0;
+    const bool removed = is_folder ? tdmi_host_compiler_folder_remove(file)
+                                   : folder == TDMI_NO_FOLDER || tdmi_file_remove(folder, file);
+    const int error = removed ? 0 : errno;
     if (folder != TDMI_NO_FOLDER) tdmi_folder_close(folder);
     if (error == 0 || error == ENOENT) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNAVAILABLE, "tdm_cache_remove: %s cannot be removed: %s", file,

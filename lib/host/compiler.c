@@ -99,6 +99,8 @@ void tdmi_host_compiler_diagnose(void) {
 
 /* ---- a private folder ---- */
 
+static const char SOURCE[] = "kernel.c", LIBRARY[] = "kernel" TDMI_LIBRARY_SUFFIX, LOG[] = "log";
+
 typedef struct folder {
     char path[1100], source[1120], library[1120], log[1120];
 } folder; /* allocated: it is more than a small stack has room for */
@@ -113,10 +115,9 @@ static tdm_status make_folder(folder **folder_made) {
     if (cache != TDMI_NO_FOLDER) tdmi_folder_close(cache);
     if ((parent && tdmi_folder_make_temporary(parent, self->path, sizeof self->path)) ||
         tdmi_folder_make_temporary(NULL, self->path, sizeof self->path)) {
-        snprintf(self->source, sizeof self->source, "%s/kernel.c", self->path);
-        snprintf(self->library, sizeof self->library, "%s/kernel%s", self->path,
-                 TDMI_LIBRARY_SUFFIX);
-        snprintf(self->log, sizeof self->log, "%s/log", self->path);
+        snprintf(self->source, sizeof self->source, "%s/%s", self->path, SOURCE);
+        snprintf(self->library, sizeof self->library, "%s/%s", self->path, LIBRARY);
+        snprintf(self->log, sizeof self->log, "%s/%s", self->path, LOG);
         return TDM_OK;
     }
     tdmi_free(self);
@@ -130,6 +131,40 @@ static void remove_folder(folder *self) {
     (void)tdmi_file_remove(TDMI_HERE, self->log);
     (void)tdmi_folder_remove(self->path);
     tdmi_free(self);
+}
+
+static void look_for_others(void *found, const char *name) {
+    static const char *const names[] = {".", "..", SOURCE, LIBRARY, LOG};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return;
+    *(bool *)found = true;
+}
+
+bool tdmi_host_compiler_folder_is(const char *name) {
+    static const char begin[] = "tandem-", letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    const size_t length = sizeof begin - 1;
+    if (strncmp(name, begin, length) != 0 || name[length + strspn(name + length, letters)])
+        return false;
+    bool others = false;
+    const tdmi_folder left = tdmi_cache_open(name, false);
+    if (left == TDMI_NO_FOLDER) return false;
+    const bool listed = tdmi_folder_list(left, look_for_others, &others);
+    tdmi_folder_close(left);
+    return listed && !others;
+}
+
+bool tdmi_host_compiler_folder_remove(const char *name) {
+    char path[1200];
+    const tdmi_folder left = tdmi_cache_open(name, false);
+    const int length = snprintf(path, sizeof path, "%s/%s", tdmi_env_values()->cache_dir, name);
+    if (left == TDMI_NO_FOLDER) return false;
+    (void)tdmi_file_remove(left, SOURCE);
+    (void)tdmi_file_remove(left, LIBRARY);
+    (void)tdmi_file_remove(left, LOG);
+    tdmi_folder_close(left);
+    errno = ENAMETOOLONG;
+    return length > 0 && (size_t)length < sizeof path && tdmi_folder_remove(path);
 }
 
 static bool write_file(const char *path, const void *bytes, size_t size) {

@@ -20,6 +20,11 @@ void tdmi_host_compiler_diagnose(void);
 tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
                              tdmi_blob *library) TDM_MUST_USE;
 
+/* Of a folder in the cache directory, by its name: whether it is a private one of some process's, with no other files than
+ * such a process makes; it stays where the process is killed. And removes that: false with errno. */
+bool tdmi_host_compiler_folder_is(const char *name);
+bool tdmi_host_compiler_folder_remove(const char *name);
+
 /* Opens such a library, for tdmi_library_unload. TDM_ERROR_COMPILE where the system does not take it. */
 tdm_status tdmi_host_load(const tdmi_blob *library, const char *file, void **handle) TDM_MUST_USE;
 

@@ -137,6 +137,28 @@ Test(cache, verify) {
     CHECK(count_kernels() > 0, "removed");
 }
 
+/* The folder of a C compiler goes as well where its process was killed, after an hour; with other files it is none. */
+Test(cache, folder_of_a_killed_compiler) {
+    shell("printf '#!/bin/sh\nkill -9 $PPID\n' >$D/cc; chmod +x $D/cc; printf 'KERNEL(k)\n{\n}\n' "
+          ">$D/k.cl; "
+          "TANDEM_BACKEND=cpu TANDEM_CPU_COMPILER=$D/cc " TEST_PROGRAM
+          " kernel check $D/k.cl --tensor x --output y; cd $D/cache; ls -d tandem-*/kernel.c");
+    CHECK(contains_words(r.output, "SIGKILL|/kernel.c\n"), "%s", r.output);
+    tdm("verify", 0);
+    shell("cd $D/cache; mkdir tandem-master; touch tandem-master/log tandem-master/notes; "
+          "touch -d yesterday tandem-*");
+    const int count = count_kernels();
+    tdm("verify", 1);
+    CHECK(contains_words(r.output, "tandem-| was never finished|; 1 will not be used"), "%s",
+          r.output);
+    tdm("prune", 0);
+    CHECK(contains_words(r.output, "1 of") && count_kernels() == count, "%s", r.output);
+    REFUSED(tdm_cache_remove("tandem-master"), TDM_ERROR_INVALID_ARGUMENT, "32 hexadecimal digits");
+    tdm("clear", 0);
+    shell("cd $D/cache; ls -d tandem-*; ls tandem-master");
+    CHECK(strcmp(r.output, "tandem-master\nlog\nnotes\n") == 0, "%s", r.output);
+}
+
 /* Removes files that no listed device would use, old files, and the oldest ones above the limit. */
 Test(cache, prune) {
     int count = count_kernels();

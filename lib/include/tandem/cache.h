@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-/** A file of the folder that holds a kernel or what was measured, or should. A text is "" where the file does not have
- * it. */
+/** A file of the folder that holds a kernel or what was measured, or should; or what a process that was killed left of
+ * a C compiler's work, a folder. A text is "" where the file does not have it. */
 typedef struct tdm_cache_entry {
     char file[80];     /**< its name in the folder */
     char fault[96];    /**< why it will not be used, "" for a good one */
