@@ -44,6 +44,7 @@ tdmi_cache_key tdmi_cache_key_add(tdmi_cache_key key, const char *text) {
 static bool make_directories(const char *directory) {
     char path[1024];
     int length = snprintf(path, sizeof path, "%s", directory);
+    errno = ENAMETOOLONG;
     if (length <= 0 || (size_t)length >= sizeof path) return false;
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';

@@ -287,11 +287,13 @@ Test(drivers, two_processes_one_cache) {
 /* A cache that cannot be written, or that others can write, costs time and not correctness; the
  * default place is $XDG_CACHE_HOME, then ~/.cache, and no shared temporary directory. */
 Test(drivers, cache_places) {
-    static const char *const bad[] = {"TANDEM_CACHE_DIR=/proc/nothing/here",
-                                      "TANDEM_CACHE_DIR=/dev/null",
-                                      "TANDEM_CACHE_DIR=" TEST_SCRATCH "/open"};
+    static char too_long[1200] = "TANDEM_CACHE_DIR=/tmp";
+    for (size_t i = strlen(too_long); i < sizeof too_long - 1; i++)
+        too_long[i] = i % 100 == 50 ? '/' : 'x';
+    const char *const bad[] = {"TANDEM_CACHE_DIR=/proc/nothing/here", "TANDEM_CACHE_DIR=/dev/null",
+                               "TANDEM_CACHE_DIR=" TEST_SCRATCH "/open", too_long};
     run_shell(NULL, "mkdir -p " TEST_SCRATCH "/open && chmod 777 " TEST_SCRATCH "/open", 30, &r);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         const char *changes[] = {ICD_POCL, bad[i], NULL};
         probe(changes, "work", "opencl:0");
         CHECK(contains_words(r.output, "TDM_OK"), "%s: %s", bad[i], r.output);
@@ -300,8 +302,9 @@ Test(drivers, cache_places) {
     CHECK(!r.output[0], "kept in a folder that others may write: %s", r.output);
     static const char *const told[] = {"no|cache directory|cannot be made",
                                        "no|cache directory|is not a directory",
-                                       "no|cache directory|others may write there (mode 777)"};
-    for (int i = 0; i < 3; i++) {
+                                       "no|cache directory|others may write there (mode 777)",
+                                       "no|cache directory|cannot be made: File name too long"};
+    for (int i = 0; i < 4; i++) {
         const char *changes[] = {ICD_NONE, bad[i], NULL};
         probe(changes, "diagnose", NULL);
         CHECK(contains_words(r.output, told[i]), "%s: %s", bad[i], r.output);
