@@ -48,12 +48,9 @@ static void free_comm(tdm_comm *comm) {
     free(comm);
 }
 
-/* Whether the transport keeps nothing of these. */
-static bool give_up(tdm_comm *comm, tdmi_message_set *set) {
-    bool all = true;
+static void give_up(tdm_comm *comm, tdmi_message_set *set) {
     for (int i = 0; i < set->room; i++)
-        all = !tdmi_comm_drop(comm, &set->messages[i]) && all;
-    return all;
+        (void)tdmi_comm_drop(comm, &set->messages[i]);
 }
 
 tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, tdm_device *device,
@@ -88,7 +85,8 @@ tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, 
     tdmi_comm_outcome outcome = {0};
     if (tdmi_comm_has_transport(comm)) tdmi_comm_outcome_add(&outcome, tdmi_comm_begin_notes(comm));
     if (outcome.status != TDM_OK) {
-        if (give_up(comm, &comm->notes_in)) free_comm(comm);
+        give_up(comm, &comm->notes_in);
+        if (!comm->kept) free_comm(comm);
         return tdmi_comm_outcome_end(&outcome);
     }
     (void)tdm_device_retain(device);
@@ -137,11 +135,12 @@ void tdm_comm_destroy(tdm_comm *comm) {
     if (comm->team && atomic_load(&comm->fault->failed))
         tdmi_team_give_up(comm->team, comm->fault->text);
     if (comm->team) tdmi_team_end(comm->team);
-    const bool in = give_up(comm, &comm->notes_in), out = give_up(comm, &comm->notes_out);
+    give_up(comm, &comm->notes_in);
+    give_up(comm, &comm->notes_out);
     if (tdmi_comm_has_transport(comm))
         comm->transport.destroy(comm->transport.state, atomic_load(&comm->fault->failed));
     tdm_device_release(comm->device);
-    if (in && out) free_comm(comm); /* else the transport may write into it */
+    if (!comm->kept) free_comm(comm); /* else the transport may write into it */
 }
 
 int tdm_comm_get_rank(const tdm_comm *comm) {

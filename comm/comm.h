@@ -121,6 +121,7 @@ struct tdm_comm {
     tdmi_note *received, *sent;           /* of notes_in and of notes_out */
     int *waits;                           /* whom each rank said to wait for; -1: it said nothing */
     bool in_use;                          /* the transport kept memory of the call that failed */
+    bool kept;                            /* or of any message: the communicator is not freed */
     tdmi_comm_header header;              /* of the call */
     int heard;                            /* headers of the call, from other ranks */
     tdm_status refusal;                   /* of this call, where its header says so */

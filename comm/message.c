@@ -6,5 +6,6 @@ bool tdmi_comm_drop(tdm_comm *comm, tdmi_message *message) {
     bool in_use = false;
     if (message->active) comm->transport.abandon(comm->transport.state, &message->message, &in_use);
     message->active = false;
+    comm->kept = comm->kept || in_use;
     return in_use;
 }

@@ -141,7 +141,8 @@ static void abandon(void *state, tdm_message *handle, bool *in_use) {
     message *own = handle->handle[0];
     box *place = handle->handle[1];
     local.open--;
-    *in_use = false;
+    *in_use = local.keeps;
+    if (local.keeps) return;
     pthread_mutex_lock(&group->lock);
     message **at = own->to ? &place->receives : &place->sends;
     while (*at && *at != own)
