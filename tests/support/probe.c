@@ -22,9 +22,8 @@
  *   probe hold-fork NAME N the same after a child has been forked, given everything back, and ended
  *   probe hold-again NAME N   the same, taking as much again and again, and saying so
  *   probe hold-exec NAME N    takes N bytes, then becomes `probe hold NAME N`
- *   probe hold-closed NAME N  takes N bytes, closes all descriptors, opens
- * $TANDEM_CACHE_DIR/foreign, takes N bytes more, and waits probe hold-and-ask NAME N   takes N
- * bytes and says what the device is doing
+ *   probe hold-closed NAME N  takes N bytes, closes all descriptors, opens $TANDEM_CACHE_DIR/foreign, takes N more
+ *   probe hold-and-ask NAME N   takes N bytes and says what the device is doing
  *
  * First the status of what failed, or TDM_OK, then its message. Exit status 0 unless a number is
  * wrong (3) or the arguments are (2). */
