@@ -13,8 +13,8 @@ tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) {
     tdmi_comm_outcome outcome = {0};
     tdmi_comm_outcome_add(&outcome, status);
     tdmi_comm_abandon(comm);
-    if (comm->team && atomic_load(&comm->fault->failed))
-        tdmi_team_give_up(comm->team, comm->fault->text);
+    const char *why = tdmi_comm_broken(comm);
+    if (comm->team && why) tdmi_team_give_up(comm->team, why);
     return tdmi_comm_outcome_end(&outcome);
 }
 

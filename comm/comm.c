@@ -132,13 +132,13 @@ tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device, t
 void tdm_comm_destroy(tdm_comm *comm) {
     TDMI_UNCANCELLED();
     if (!comm || tdm_check_fork() != TDM_OK) return;
-    if (comm->team && atomic_load(&comm->fault->failed))
-        tdmi_team_give_up(comm->team, comm->fault->text);
-    if (comm->team) tdmi_team_end(comm->team);
+    const char *why = tdmi_comm_broken(comm);
+    bool broken = why;
+    if (comm->team && why) tdmi_team_give_up(comm->team, why);
+    if (comm->team) broken = tdmi_team_end(comm->team) || broken;
     give_up(comm, &comm->notes_in);
     give_up(comm, &comm->notes_out);
-    if (tdmi_comm_has_transport(comm))
-        comm->transport.destroy(comm->transport.state, atomic_load(&comm->fault->failed));
+    if (tdmi_comm_has_transport(comm)) comm->transport.destroy(comm->transport.state, broken);
     tdm_device_release(comm->device);
     if (!comm->kept) free_comm(comm); /* else the transport may write into it */
 }

@@ -174,7 +174,9 @@ void tdmi_comm_abandon(tdm_comm *comm);
 
 /* ---- fault.c ---- */
 
-/* The fault that this communicator, or one that it was split from, has. */
+/* What the fault is that this communicator, or one that it was split from, has; or NULL. */
+const char *tdmi_comm_broken(const tdm_comm *comm);
+/* The same as a call's failure. */
 tdm_status tdmi_comm_usable(const tdm_comm *comm, const char *function) TDM_MUST_USE;
 /* Makes a fault, sends it to all ranks, and returns the status with the text as its message. */
 tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format, ...)

@@ -15,17 +15,18 @@ double tdmi_comm_now(void) { return (double)tdmi_nanoseconds() * 1e-9; }
  * may not run again for seconds (Linux 6.18). */
 void tdmi_comm_nap(void) { tdmi_sleep(50000); }
 
-static tdm_status broken(const tdmi_fault *fault, const char *function) {
-    for (; fault; fault = fault->of_parent)
-        if (atomic_load(&fault->failed))
-            return tdmi_comm_error(TDM_ERROR_RANK_LOST,
-                                   "%s: the communicator is broken since an earlier call: %s",
-                                   function, fault->text);
-    return TDM_OK;
+const char *tdmi_comm_broken(const tdm_comm *comm) {
+    for (const tdmi_fault *fault = comm->fault; fault; fault = fault->of_parent)
+        if (atomic_load(&fault->failed)) return fault->text;
+    return NULL;
 }
 
 tdm_status tdmi_comm_usable(const tdm_comm *comm, const char *function) {
-    return broken(comm->fault, function);
+    const char *why = tdmi_comm_broken(comm);
+    if (!why) return TDM_OK;
+    return tdmi_comm_error(TDM_ERROR_RANK_LOST,
+                           "%s: the communicator is broken since an earlier call: %s", function,
+                           why);
 }
 
 static tdm_status listen(tdm_comm *comm, int rank) {

@@ -148,7 +148,7 @@ static tdm_status join(tdm_comm *comm, candidate *all, bool *refused) {
     tdmi_comm_outcome outcome = {0};
     tdmi_comm_outcome_add(&outcome, status);
     tdmi_team_give_up(team, "another rank has no part in it");
-    tdmi_team_end(team);
+    (void)tdmi_team_end(team);
     return tdmi_comm_outcome_end(&outcome);
 }
 

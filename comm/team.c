@@ -195,7 +195,7 @@ tdm_status tdmi_team_make(tdm_device *device, const tdm_nccl_id *id, int rank, i
     return TDM_OK;
 }
 
-void tdmi_team_end(tdmi_team *team) {
+bool tdmi_team_end(tdmi_team *team) {
     tdmi_mutex_lock(&team->lock);
     while (team->first && !team->lost)
         tdmi_cond_wait(&team->changed, &team->lock);
@@ -203,8 +203,10 @@ void tdmi_team_end(tdmi_team *team) {
     tdmi_cond_broadcast(&team->changed);
     tdmi_mutex_unlock(&team->lock);
     tdmi_thread_join(team->thread);
-    if (!team->lost) end_comm(team, tdmi_nccl.ncclCommDestroy);
+    const bool lost = team->lost;
+    if (!lost) end_comm(team, tdmi_nccl.ncclCommDestroy);
     free_team(team);
+    return lost;
 }
 
 void tdmi_team_set_timeout(tdmi_team *team, double seconds) {

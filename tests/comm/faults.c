@@ -79,19 +79,26 @@ static void lost(void) {
     tdm_tensor_release(&x);
 }
 
-/* The last rank's first send of a call fails, whose receive has begun: nothing is left under way. */
+/* The last rank's first send of a call fails, whose receive has begun: nothing is left under way. A part has the fault
+ * of the whole. */
 static void cut_off(void) {
-    tdm_comm *cut = NULL;
-    const int open = local.open;
-    connect_threads(0, &cut);
+    tdm_comm *whole = NULL, *part = NULL;
+    const local_record before = local;
+    connect_threads(0, &whole);
+    OK(tdm_comm_split(whole, 0, rank, &part));
     local.no_sends = rank == ranks - 1;
-    CHECK(tdm_comm_barrier(cut, queue) == TDM_ERROR_BACKEND &&
+    CHECK(tdm_comm_barrier(whole, queue) == TDM_ERROR_BACKEND &&
               strstr(tdm_last_error(), "the connection was reset"),
           "a barrier of a rank that is cut off: %s", tdm_last_error());
     local.no_sends = 0;
+    CHECK(tdm_comm_barrier(part, queue) == TDM_ERROR_RANK_LOST, "a part works: %s",
+          tdm_last_error());
     meet();
-    tdm_comm_destroy(cut);
-    CHECK(local.open == open, "%d messages are left", local.open - open);
+    tdm_comm_destroy(part);
+    tdm_comm_destroy(whole);
+    CHECK(local.open == before.open, "%d messages are left", local.open - before.open);
+    CHECK(local.broken == before.broken + 2 && local.whole == before.whole,
+          "%d of 2 transports were destroyed as broken", local.broken - before.broken);
 }
 
 /* The same where the transport keeps what it was given, and writes it when the others' headers come. */

@@ -167,7 +167,7 @@ static void leave(local_group *group) {
 }
 
 static void destroy(void *state, bool broken) {
-    (void)broken;
+    *(broken ? &local.broken : &local.whole) += 1;
     leave(((local_end *)state)->group);
     free(state);
 }

@@ -20,6 +20,7 @@ typedef struct local_record {
     unsigned no_sends; /* bit i: sends of channel i fail when they begin */
     bool keeps;        /* what is abandoned stays, and is written yet */
     int open;          /* messages that have begun, and were neither done nor abandoned */
+    int whole, broken; /* ends that were destroyed so */
 } local_record;
 #ifdef __cplusplus
 extern thread_local local_record local;
