@@ -259,7 +259,7 @@ tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **b
 void tdmi_pinned_give(tdm_device *device, tdmi_host_block *block);
 bool tdmi_pinned_trim(tdm_device *device);
 
-/* The oldest submission of the queue that may not be over, 0 when there is none. With device->lock held, as the next. */
+/* The queue's oldest submission that may not be over; 0: there is none. With device->lock held, as the next. */
 static inline uint64_t tdmi_pending_since(const tdm_queue *queue) {
     return queue->waited_from ? queue->waited_from : atomic_load(&queue->first_pending);
 }

@@ -20,8 +20,8 @@ void tdmi_host_compiler_diagnose(void);
 tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
                              tdmi_blob *library) TDM_MUST_USE;
 
-/* Of a folder in the cache directory, by its name: whether it is a private one of some process's, with no other files than
- * such a process makes; it stays where the process is killed. And removes that: false with errno. */
+/* Is that, by its name, a private folder of some process in the cache directory, with the files alone that such a
+ * process makes? It stays where the process is killed. The second removes it: false with errno. */
 bool tdmi_host_compiler_folder_is(const char *name);
 bool tdmi_host_compiler_folder_remove(const char *name);
 

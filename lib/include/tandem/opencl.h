@@ -81,8 +81,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_opencl_adopt_queue(tdm_device *device,
                                                        tdm_queue **queue);
 
 /** Later work of the queue runs after an event of the program's, which is of the device's context and may be a user
- * event. The program flushes the queue that the event belongs to, and may release the event at once. A thread that is to
- * set a user event makes no buffer or tensor on the device before that: where memory is short, this waits for its
+ * event. The program flushes the queue that the event belongs to, and may release the event at once. The thread that
+ * sets a user event must make no buffer or tensor on the device before that: where memory is short, this waits for its
  * queues. */
 TDM_API TDM_MUST_USE tdm_status tdm_opencl_wait(tdm_queue *queue, struct _cl_event *event);
 
