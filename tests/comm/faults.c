@@ -120,6 +120,31 @@ static void kept(void) {
     meet();
 }
 
+/* Ranks that cannot make their part: all fail, and where that is so on all of them, nothing is broken. */
+static void no_part(void) {
+    for (int all = 0; all < 2; all++) {
+        const bool cannot = all || rank == ranks - 1;
+        const local_record before = local;
+        tdm_comm *whole = NULL, *part = NULL;
+        tdm_grid *grid = NULL;
+        connect_threads(0, &whole);
+        local.no_parts = cannot;
+        const tdm_status status = tdm_comm_split(whole, 0, rank, &part);
+        CHECK(status == TDM_ERROR_OUT_OF_MEMORY && !part &&
+                  strstr(tdm_last_error(), "no room for a message"),
+              "%d: %s: %s", all, tdm_status_name(status), tdm_last_error());
+        local.no_parts = false;
+        CHECK(tdm_grid_create(whole, 0, 0, &grid) == (all ? TDM_OK : TDM_ERROR_RANK_LOST),
+              "afterwards %d: %s", all, tdm_last_error());
+        meet();
+        CHECK(local.broken == before.broken + 1 && local.whole == before.whole,
+              "%d parts were destroyed as broken", local.broken - before.broken);
+        tdm_grid_destroy(grid);
+        tdm_comm_destroy(whole);
+        CHECK(local.open == before.open, "%d messages are left", local.open - before.open);
+    }
+}
+
 void run_faults(void) {
     if (ranks == 1) return;
     other_shape(5);
@@ -128,4 +153,5 @@ void run_faults(void) {
     lost();
     cut_off();
     kept();
+    no_part();
 }

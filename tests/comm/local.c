@@ -37,6 +37,7 @@ struct local_group {
 typedef struct local_end {
     local_group *group;
     int rank;
+    bool deaf;
 } local_end;
 
 _Thread_local local_record local;
@@ -118,6 +119,8 @@ static tdm_status send_bytes(void *state, int to, int channel, const void *bytes
 static tdm_status receive_bytes(void *state, int from, int channel, void *bytes, size_t size,
                                 tdm_message *handle) {
     const int rank = ((const local_end *)state)->rank;
+    if (((const local_end *)state)->deaf)
+        return tdm_transport_fail(TDM_ERROR_OUT_OF_MEMORY, "no room for a message");
     return begin(state, (message){.to = bytes, .size = size}, from, rank, channel, handle);
 }
 
@@ -212,13 +215,15 @@ static tdm_status split(void *state, int color, int key, tdm_transport *part) {
     pthread_cond_broadcast(&group->changed);
     pthread_mutex_unlock(&group->lock);
     part->ranks = 0;
-    if (color >= 0) *part = local_transport(made, place);
+    if (color < 0) return TDM_OK;
+    *part = local_transport(made, place);
+    ((local_end *)part->state)->deaf = local.no_parts;
     return TDM_OK;
 }
 
 tdm_transport local_transport(local_group *group, int rank) {
     local_end *end = malloc(sizeof *end);
-    *end = (local_end){group, rank};
+    *end = (local_end){.group = group, .rank = rank};
     return (tdm_transport){.size = sizeof(tdm_transport),
                            .state = end,
                            .rank = rank,

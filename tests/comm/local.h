@@ -18,6 +18,7 @@ tdm_transport local_transport(local_group *group, int rank);
 /* What this thread's ends do, and did. */
 typedef struct local_record {
     unsigned no_sends; /* bit i: sends of channel i fail when they begin */
+    bool no_parts;     /* an end that a split makes receives nothing */
     bool keeps;        /* what is abandoned stays, and is written yet */
     int open;          /* messages that have begun, and were neither done nor abandoned */
     int whole, broken; /* ends that were destroyed so */

@@ -58,7 +58,8 @@ TDM_API int tdm_comm_get_size(const tdm_comm *comm);
 TDM_API tdm_device *tdm_comm_get_device(const tdm_comm *comm);
 
 /** Collective: a communicator of those ranks that gave the same color, ordered by key and then by rank, on the same
- * device and with the same time limit. A negative color is in none: *part is NULL, and the call succeeds. */
+ * device and with the same time limit. A negative color is in none: *part is NULL, and the call succeeds. Where a rank
+ * cannot make its part, the call fails on all ranks. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_split(tdm_comm *comm, int color, int key, tdm_comm **part);
 
 /** How long a rank may keep another waiting, in seconds: greater than 0, INFINITY for ever. At first it is 300. Each
