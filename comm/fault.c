@@ -124,7 +124,7 @@ static tdm_status hear(tdm_comm *comm, int rank, int waits_for, int *failed) {
         /* Each time it asks: it forgets what it knew before, which may be of another wait. */
         if (note.kind == TDMI_NOTE_ASKS && waits_for >= 0)
             tell_one(comm, rank, TDMI_NOTE_ANSWERS, waits_for, TDM_OK, "");
-        TDMI_TRY(listen(comm, rank));
+        TDMI_TRY(tdmi_comm_own_fault(comm, listen(comm, rank)));
     }
     return TDM_OK;
 }

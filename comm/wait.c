@@ -132,11 +132,18 @@ static tdm_status test_all(tdm_comm *comm, tdmi_message_set *set, int *open, boo
     return TDM_OK;
 }
 
-/* While something else was waited for, the receive failed. */
-static tdm_status no_header(tdm_comm *comm, int rank) {
-    TDMI_TRY(explain(comm, rank));
-    return tdmi_comm_fail(comm, TDM_ERROR_BACKEND, "the header of rank %d could not be received",
-                          rank);
+/* Fails where, while something else was waited for, a header could not be sent or received. */
+static tdm_status all_headers(tdm_comm *comm) {
+    const tdmi_message_set *check = &comm->sets[TDMI_SET_CHECK];
+    for (int i = 0; i < check->count; i++) {
+        const tdmi_message *message = &check->messages[i];
+        if (message->done) continue;
+        TDMI_TRY(explain(comm, message->peer));
+        return tdmi_comm_fail(comm, TDM_ERROR_BACKEND, "the header of rank %d could not be %s",
+                              message->receives ? message->peer : comm->rank,
+                              message->receives ? "received" : "sent");
+    }
+    return TDM_OK;
 }
 
 tdm_status tdmi_comm_wait(tdm_comm *comm, int set) {
@@ -149,8 +156,7 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int set) {
         bool more = false;
         if (set == TDMI_SET_CHECK) TDMI_TRY(pass_on(comm, &more));
         if (more) continue;
-        if (open < 0 && set == TDMI_SET_CHECK && 1 << comm->heard < comm->ranks)
-            return no_header(comm, of->messages[2 * comm->heard].peer);
+        if (open < 0 && set == TDMI_SET_CHECK) TDMI_TRY(all_headers(comm));
         if (open < 0) break;
         const double now = tdmi_comm_now();
         if (moved) since = now;

@@ -86,7 +86,7 @@ static void cut_off(void) {
     const local_record before = local;
     connect_threads(0, &whole);
     OK(tdm_comm_split(whole, 0, rank, &part));
-    local.no_sends = rank == ranks - 1;
+    local.no_sends = rank == ranks - 1 ? 1u << LOCAL_HEADERS : 0;
     CHECK(tdm_comm_barrier(whole, queue) == TDM_ERROR_BACKEND &&
               strstr(tdm_last_error(), "the connection was reset"),
           "a barrier of a rank that is cut off: %s", tdm_last_error());
@@ -107,9 +107,11 @@ static void kept(void) {
     connect_threads(0, &all[rank]);
     meet(); /* now all can hear of a fault */
     if (rank == ranks - 1) {
-        local.no_sends = local.keeps = true;
+        local.no_sends = 1u << LOCAL_HEADERS;
+        local.keeps = true;
         CHECK(tdm_comm_barrier(all[rank], queue) == TDM_ERROR_BACKEND, "%s", tdm_last_error());
-        local.no_sends = local.keeps = false;
+        local.no_sends = 0;
+        local.keeps = false;
         tdm_comm_destroy(all[rank]);
     }
     meet();
@@ -128,12 +130,12 @@ static void no_part(void) {
         tdm_comm *whole = NULL, *part = NULL;
         tdm_grid *grid = NULL;
         connect_threads(0, &whole);
-        local.no_parts = cannot;
+        local.no_receives = cannot ? 1u << LOCAL_NOTES : 0;
         const tdm_status status = tdm_comm_split(whole, 0, rank, &part);
         CHECK(status == TDM_ERROR_OUT_OF_MEMORY && !part &&
                   strstr(tdm_last_error(), "no room for a message"),
               "%d: %s: %s", all, tdm_status_name(status), tdm_last_error());
-        local.no_parts = false;
+        local.no_receives = 0;
         CHECK(tdm_grid_create(whole, 0, 0, &grid) == (all ? TDM_OK : TDM_ERROR_RANK_LOST),
               "afterwards %d: %s", all, tdm_last_error());
         meet();
@@ -145,6 +147,42 @@ static void no_part(void) {
     }
 }
 
+/* A header is lost while data is waited for, after which nothing else is: the rank that sent it says so. */
+static void lost_header(void) {
+    tdm_comm *some = NULL;
+    tdm_tensor x = zeros(5000);
+    connect_threads(0.02, &some);
+    local.lost = rank == 2; /* to rank 1, in the last step */
+    const tdm_status status = tdm_comm_all_reduce(some, queue, TDM_COMM_SUM, &x, &x);
+    local.lost = 0;
+    /* Rank 0 may have all that it waits for. */
+    CHECK((rank == 0 && status == TDM_OK) || status == TDM_ERROR_BACKEND, "%s: %s",
+          tdm_status_name(status), tdm_last_error());
+    meet();
+    tdm_comm_destroy(some);
+    tdm_tensor_release(&x);
+}
+
+/* A rank that is asked which one it waits for cannot listen any more: it fails, and so do its later calls. */
+static void asked(void) {
+    tdm_comm *some = NULL;
+    connect_threads(0, &some);
+    OK(tdm_comm_set_timeout(some, rank == 1 ? 0.3 : 60));
+    meet();
+    if (rank > 0) { /* which waits for rank 0 */
+        local.no_receives = rank == 2 ? 1u << LOCAL_NOTES : 0;
+        tdm_status status = tdm_comm_barrier(some, queue);
+        local.no_receives = 0;
+        CHECK(rank == 2 ? status == TDM_ERROR_OUT_OF_MEMORY : status != TDM_OK, "%s: %s",
+              tdm_status_name(status), tdm_last_error());
+        status = tdm_comm_barrier(some, queue);
+        CHECK(status == TDM_ERROR_RANK_LOST && strstr(tdm_last_error(), "broken since"), "%s: %s",
+              tdm_status_name(status), tdm_last_error());
+    }
+    meet();
+    tdm_comm_destroy(some);
+}
+
 void run_faults(void) {
     if (ranks == 1) return;
     other_shape(5);
@@ -154,4 +192,7 @@ void run_faults(void) {
     cut_off();
     kept();
     no_part();
+    if (ranks != 3) return;
+    lost_header();
+    asked();
 }

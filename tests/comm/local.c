@@ -11,7 +11,7 @@ typedef struct message {
     const void *from;
     void *to; /* or NULL */
     size_t size, received;
-    bool matched;
+    bool matched, lost;
     double done; /* when it is */
     struct message *next;
 } message;
@@ -37,7 +37,6 @@ struct local_group {
 typedef struct local_end {
     local_group *group;
     int rank;
-    bool deaf;
 } local_end;
 
 _Thread_local local_record local;
@@ -113,13 +112,15 @@ static tdm_status send_bytes(void *state, int to, int channel, const void *bytes
     const int rank = ((const local_end *)state)->rank;
     if (local.no_sends >> channel & 1)
         return tdm_transport_fail(TDM_ERROR_BACKEND, "the connection was reset");
-    return begin(state, (message){.from = bytes, .size = size}, rank, to, channel, handle);
+    const bool lost = channel == LOCAL_HEADERS && to > 0 && to == local.lost;
+    return begin(state, (message){.from = bytes, .size = size, .lost = lost}, rank, to,
+                 lost ? LOCAL_PAIRS : channel, handle); /* where none is received */
 }
 
 static tdm_status receive_bytes(void *state, int from, int channel, void *bytes, size_t size,
                                 tdm_message *handle) {
     const int rank = ((const local_end *)state)->rank;
-    if (((const local_end *)state)->deaf)
+    if (local.no_receives >> channel & 1)
         return tdm_transport_fail(TDM_ERROR_OUT_OF_MEMORY, "no room for a message");
     return begin(state, (message){.to = bytes, .size = size}, from, rank, channel, handle);
 }
@@ -129,6 +130,7 @@ static tdm_status test(void *state, tdm_message *handle, bool *done, size_t *rec
     (void)failed;
     local_group *group = ((const local_end *)state)->group;
     message *own = handle->handle[0];
+    if (own->lost) return tdm_transport_fail(TDM_ERROR_BACKEND, "the message was lost");
     pthread_mutex_lock(&group->lock);
     *done = own->matched && local_now() >= own->done;
     *received = own->received;
@@ -215,15 +217,13 @@ static tdm_status split(void *state, int color, int key, tdm_transport *part) {
     pthread_cond_broadcast(&group->changed);
     pthread_mutex_unlock(&group->lock);
     part->ranks = 0;
-    if (color < 0) return TDM_OK;
-    *part = local_transport(made, place);
-    ((local_end *)part->state)->deaf = local.no_parts;
+    if (color >= 0) *part = local_transport(made, place);
     return TDM_OK;
 }
 
 tdm_transport local_transport(local_group *group, int rank) {
     local_end *end = malloc(sizeof *end);
-    *end = (local_end){.group = group, .rank = rank};
+    *end = (local_end){group, rank};
     return (tdm_transport){.size = sizeof(tdm_transport),
                            .state = end,
                            .rank = rank,

@@ -15,13 +15,15 @@ local_group *local_group_make(int ranks, double seconds, size_t small);
 /* A rank's end, to be given to tdm_comm_create. */
 tdm_transport local_transport(local_group *group, int rank);
 
+enum { LOCAL_HEADERS, LOCAL_DATA, LOCAL_NOTES, LOCAL_PAIRS }; /* what the channels are used for */
+
 /* What this thread's ends do, and did. */
 typedef struct local_record {
-    unsigned no_sends; /* bit i: sends of channel i fail when they begin */
-    bool no_parts;     /* an end that a split makes receives nothing */
-    bool keeps;        /* what is abandoned stays, and is written yet */
-    int open;          /* messages that have begun, and were neither done nor abandoned */
-    int whole, broken; /* ends that were destroyed so */
+    unsigned no_sends, no_receives; /* bit i: those of channel i fail when they begin */
+    int lost;                       /* a rank to which headers are lost, as tests say; 0: none */
+    bool keeps;                     /* what is abandoned stays, and is written yet */
+    int open;                       /* messages that have begun, and have not come to an end */
+    int whole, broken;              /* ends that were destroyed so */
 } local_record;
 #ifdef __cplusplus
 extern thread_local local_record local;
