@@ -257,6 +257,13 @@ static tdm_status split(void *state, int color, int key, tdm_transport *part) {
     return made == MPI_COMM_NULL ? TDM_OK : fill(made, part);
 }
 
+/* A communicator that lacks a rank would wait for it. */
+static tdm_status worst_of(MPI_Comm all, tdm_status own) {
+    int worst = (int)own;
+    const int code = MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, all);
+    return code == MPI_SUCCESS ? (tdm_status)worst : TDM_ERROR_BACKEND;
+}
+
 tdm_status tdm_comm_from_mpi(MPI_Comm mpi, tdm_device *device, tdm_comm **comm) {
     if (!comm)
         return tdm_transport_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_comm_from_mpi: comm is NULL");
@@ -275,13 +282,19 @@ tdm_status tdm_comm_from_mpi(MPI_Comm mpi, tdm_device *device, tdm_comm **comm) 
     MPI_Comm own = MPI_COMM_NULL;
     const int code = MPI_Comm_dup(mpi, &own);
     if (code != MPI_SUCCESS) return fail("MPI_Comm_dup", code);
-    tdm_transport transport;
+    tdm_transport transport = {0};
     tdm_status status = fill(own, &transport);
-    if (status != TDM_OK) {
+    if (status == TDM_OK) status = tdm_comm_create(&transport, device, comm);
+    const tdm_status all = worst_of(own, status);
+    if (all == TDM_OK) return TDM_OK;
+    if (*comm)
+        tdm_comm_destroy(*comm);
+    else if (transport.state)
+        destroy(transport.state, false); /* which sets no message */
+    else
         (void)MPI_Comm_free(&own);
-        return status;
-    }
-    status = tdm_comm_create(&transport, device, comm);
-    if (status != TDM_OK) destroy(transport.state, false); /* which sets no message */
-    return status;
+    *comm = NULL;
+    if (status != TDM_OK) return status;
+    return tdm_transport_fail(all,
+                              "tdm_comm_from_mpi: another rank could not make its communicator");
 }

@@ -144,7 +144,17 @@ static void wrong_alike(void) {
     tdm_tensor_release(&x);
 }
 
-/* What a forked child calls: each function says so at once, and its parent's transport gets no message. */
+/* One rank cannot make its communicator: none has one. */
+static void no_device(void) {
+    const bool cannot = rank == ranks - 1;
+    tdm_comm *none = comm;
+    const tdm_status status = tdm_comm_from_mpi(MPI_COMM_WORLD, cannot ? NULL : device, &none);
+    CHECK(status == TDM_ERROR_INVALID_ARGUMENT && !none &&
+              strstr(tdm_last_error(), cannot ? "device is NULL" : "another rank"),
+          "no device: %s: %s", tdm_status_name(status), tdm_last_error());
+}
+
+/* The calls of a forked child: each fails at once, and its parent's transport gets no message. */
 static int call_in_child(tdm_grid *grid, tdm_tensor *x) {
     tdm_comm *none = NULL;
     tdm_grid *no_grid = NULL;
@@ -196,6 +206,7 @@ static void forked(void) {
 
 void test_faults(void) {
     wrong_alike();
+    no_device();
     forked();
     if (ranks == 1) return;
     for (int fault = 0; fault < FAULTS; fault++) {

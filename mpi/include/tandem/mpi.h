@@ -25,7 +25,7 @@ extern "C" {
  *
  * On failure *comm is NULL: TDM_ERROR_UNAVAILABLE where MPI is not initialized or already finalized,
  * TDM_ERROR_INVALID_ARGUMENT for MPI_COMM_NULL or an intercommunicator, TDM_ERROR_BACKEND with MPI's own text for what
- * else MPI refuses. */
+ * else MPI refuses. Where a rank cannot make its communicator, the call fails on all ranks. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_from_mpi(MPI_Comm mpi, tdm_device *device,
                                                   tdm_comm **comm);
 
