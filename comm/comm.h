@@ -174,7 +174,7 @@ void tdmi_comm_abandon(tdm_comm *comm);
 
 /* ---- fault.c ---- */
 
-/* What the fault is that this communicator, or one that it was split from, has; or NULL. */
+/* The text of the fault that this communicator, or one that it was split from, has; or NULL. */
 const char *tdmi_comm_broken(const tdm_comm *comm);
 /* The same as a call's failure. */
 tdm_status tdmi_comm_usable(const tdm_comm *comm, const char *function) TDM_MUST_USE;

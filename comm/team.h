@@ -49,7 +49,7 @@ extern tdmi_nccl_functions tdmi_nccl;
 /* Collective: waits for all ranks, as long as NCCL does. The device outlives the team. */
 tdm_status tdmi_team_make(tdm_device *device, const tdm_nccl_id *id, int rank, int ranks,
                           double timeout, tdmi_team **team) TDM_MUST_USE;
-/* Waits for its work, unless it was given up, which the time limit sees to: whether it was. */
+/* Waits for its work, unless it was given up, which the time limit sees to; returns whether it was. */
 bool tdmi_team_end(tdmi_team *team);
 
 void tdmi_team_set_timeout(tdmi_team *team, double seconds);

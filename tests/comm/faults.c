@@ -101,9 +101,9 @@ static void cut_off(void) {
           "%d of 2 transports were destroyed as broken", local.broken - before.broken);
 }
 
-/* The same where the transport keeps what it was given, and writes it when the others' headers come. */
+/* The same where the transport keeps the receive, into which another rank's header comes later. */
 static void kept(void) {
-    static tdm_comm *all[8]; /* for who looks for leaks: they stay */
+    static tdm_comm *all[8]; /* they stay, and so are no leaks */
     connect_threads(0, &all[rank]);
     meet(); /* now all can hear of a fault */
     if (rank == ranks - 1) {
@@ -122,7 +122,7 @@ static void kept(void) {
     meet();
 }
 
-/* Ranks that cannot make their part: all fail, and where that is so on all of them, nothing is broken. */
+/* A rank cannot make its part: all fail. Where none can, nothing is broken. */
 static void no_part(void) {
     for (int all = 0; all < 2; all++) {
         const bool cannot = all || rank == ranks - 1;
@@ -147,7 +147,7 @@ static void no_part(void) {
     }
 }
 
-/* A header is lost while data is waited for, after which nothing else is: the rank that sent it says so. */
+/* The last header that a rank sends is lost while it waits for data: its call fails. */
 static void lost_header(void) {
     tdm_comm *some = NULL;
     tdm_tensor x = zeros(5000);
@@ -155,7 +155,7 @@ static void lost_header(void) {
     local.lost = rank == 2; /* to rank 1, in the last step */
     const tdm_status status = tdm_comm_all_reduce(some, queue, TDM_COMM_SUM, &x, &x);
     local.lost = 0;
-    /* Rank 0 may have all that it waits for. */
+    /* Rank 0 may be done before. */
     CHECK((rank == 0 && status == TDM_OK) || status == TDM_ERROR_BACKEND, "%s: %s",
           tdm_status_name(status), tdm_last_error());
     meet();

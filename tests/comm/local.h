@@ -17,11 +17,11 @@ tdm_transport local_transport(local_group *group, int rank);
 
 enum { LOCAL_HEADERS, LOCAL_DATA, LOCAL_NOTES, LOCAL_PAIRS }; /* what the channels are used for */
 
-/* What this thread's ends do, and did. */
+/* How this thread's ends behave, and their counts. */
 typedef struct local_record {
     unsigned no_sends, no_receives; /* bit i: those of channel i fail when they begin */
-    int lost;                       /* a rank to which headers are lost, as tests say; 0: none */
-    bool keeps;                     /* what is abandoned stays, and is written yet */
+    int lost;                       /* a rank: headers to it are lost, their tests fail; 0: none */
+    bool keeps;                     /* abandoned messages stay, and are yet written */
     int open;                       /* messages that have begun, and have not come to an end */
     int whole, broken;              /* ends that were destroyed so */
 } local_record;

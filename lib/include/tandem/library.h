@@ -17,7 +17,7 @@ extern "C" {
 TDM_API tdm_status tdm_fail(tdm_status status, const char *sentence);
 
 /** TDM_ERROR_FORKED in a forked child whose parent had used Tandem before, else TDM_OK. Tandem's own functions fail so
- * there; a library asks before it uses what child and parent share, such as a connection. */
+ * there; a library asks before it uses anything that child and parent share, such as a connection. */
 TDM_API TDM_MUST_USE tdm_status tdm_check_fork(void);
 
 /** What an operand of an operation is; none of these: a float, of the same dtype as the other such operands. */
