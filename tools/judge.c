@@ -221,7 +221,8 @@ static void compare_fields(const int64_t *got) {
 
 void judge_kernel(void) {
     static double values[OPERANDS][N];
-    static int64_t got[FIELDS];
+    static int64_t got[FIELDS]; /* as above */
+    memset(got, 0, sizeof got);
     tdm_tensor *t[TENSORS];
     bool keeps = true;
     const double start = child_now();

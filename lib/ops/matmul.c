@@ -392,10 +392,10 @@ static tdm_status record(tdm_queue *queue, const tdmi_product *p, const tdmi_bla
 static tdm_status run_one(tdm_queue *queue, const tdmi_product *p) {
     const tdmi_gemm gemm = tdmi_product_offered(p);
     tdmi_blas_choice choice;
-    TDMI_TRY(TDMI_ATTEMPT(tdmi_blas_choose(queue, &gemm, &choice)));
+    TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
     tdmi_trace_product(&gemm, tdmi_blas_name(&choice));
     if (queue->recording && choice.provider) return record(queue, p, &choice);
-    return TDMI_ATTEMPT(run_somewhere(queue, p, &choice));
+    return run_somewhere(queue, p, &choice);
 }
 
 /* Each of the products. */
@@ -461,7 +461,7 @@ tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const
                     .factor = factor, .rounds_twice = true,
                     .products = (double)p.gemm.k * fmax(fabs(o.alpha), 1))
     }
-    if (tdmi_product_multiplies(&p)) return run_each(queue, &p, run_one);
+    if (tdmi_product_multiplies(&p)) return TDMI_ATTEMPT(run_each(queue, &p, run_one));
     if (empty(&p.gemm)) return TDM_OK;
     TDMI_TRY(scale_c(queue, &p.gemm, c));
     return has_epilogue(&p.gemm) ? run_each(queue, &p, run_epilogue) : TDM_OK;
