@@ -4,6 +4,7 @@
 
 #include "operations/list.h"
 #include "reference/bounds.h"
+#include "reference/sums.h"
 
 enum { X, Y };
 
@@ -16,10 +17,10 @@ static void refer(const op_part *p) {
     const long double epsilon = (long double)p->c->number;
     for (int64_t r = 0; r < p->rows; r++) {
         const double *row = p->x[X] + r * p->cols;
-        long double squares = 0.0L;
+        long_sum squares = {0, 0};
         for (int64_t j = 0; j < p->cols; j++)
-            squares += (long double)row[j] * (long double)row[j];
-        const long double norm = sqrtl(squares);
+            long_sum_add(&squares, (long double)row[j] * (long double)row[j]);
+        const long double norm = sqrtl(long_sum_of(squares));
         const long double divisor = norm > epsilon || isnan(norm) ? norm : epsilon;
         for (int64_t j = 0; j < p->cols; j++) {
             const double y = (double)((long double)row[j] / divisor);

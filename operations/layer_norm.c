@@ -5,6 +5,7 @@
 
 #include "operations/list.h"
 #include "reference/bounds.h"
+#include "reference/sums.h"
 
 enum { X, RESIDUAL, WEIGHT, BIAS, SUM, Y };
 
@@ -21,18 +22,19 @@ static void refer(const op_part *p) {
     const double eps = compute_eps(p->c->dtype);
     for (int64_t r = 0; r < p->rows; r++) {
         const double *row = op_sum_row(p, r, X, RESIDUAL, SUM);
-        long double mean = 0.0L, variance = 0.0L;
+        long_sum differences = {0, 0}, squares = {0, 0};
         double most = 0.0;
         for (int64_t j = 0; j < p->cols; j++) {
-            mean += (long double)row[j] - row[0]; /* so that of equal elements it is exact */
+            /* so that of equal elements the mean is exact */
+            long_sum_add(&differences, (long double)row[j] - row[0]);
             most = fmax(most, fabs(row[j]));
         }
-        mean = row[0] + mean / (long double)p->cols;
+        const long double mean = row[0] + long_sum_of(differences) / (long double)p->cols;
         for (int64_t j = 0; j < p->cols; j++) {
             const long double d = (long double)row[j] - mean;
-            variance += d * d;
+            long_sum_add(&squares, d * d);
         }
-        variance /= (long double)p->cols;
+        const long double variance = long_sum_of(squares) / (long double)p->cols;
         if (variance == 0.0L) most = 0.0; /* equal elements give the bias */
         const long double deviation = sqrtl(variance + (long double)p->c->number);
         for (int64_t j = 0; p->y[Y] && j < p->cols; j++) {

@@ -5,6 +5,7 @@
 #include "operations/formulas.h"
 #include "operations/list.h"
 #include "reference/bounds.h"
+#include "reference/sums.h"
 
 enum { X, B, Y };
 
@@ -17,16 +18,17 @@ static double larger(double a, double b) {
 static double variance(tdm_dtype dtype, int64_t n, const double *x, int64_t stride,
                        double correction, double *error) {
     const double eps = compute_eps(dtype);
-    long double mean = 0.0L, squares = 0.0L;
+    long_sum differences = {0, 0}, of_squares = {0, 0};
     *error = 0.0;
     if (n == 0) return (double)NAN;
     for (int64_t i = 0; i < n; i++) /* around the first, so that of equal elements it is exact */
-        mean += (long double)x[i * stride] - (long double)x[0];
-    mean = mean / (long double)n + (long double)x[0];
+        long_sum_add(&differences, (long double)x[i * stride] - (long double)x[0]);
+    const long double mean = long_sum_of(differences) / (long double)n + (long double)x[0];
     for (int64_t i = 0; i < n; i++) {
         const long double d = (long double)x[i * stride] - mean;
-        squares += d * d;
+        long_sum_add(&of_squares, d * d);
     }
+    const long double squares = long_sum_of(of_squares);
     const double y = (double)(squares / ((long double)n - (long double)correction));
     /* differences from the first element are rounded */
     const double deviation = sqrt((double)(squares / (long double)n));
@@ -51,15 +53,16 @@ static double product_error(tdm_dtype dtype, int64_t n, double product, double l
 double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
                   int64_t stride, double correction, double *bound) {
     const double eps = compute_eps(dtype), infinity = (double)INFINITY;
-    long double sum = 0.0L, sizes = 0.0L, squares = 0.0L, product = 1.0L;
+    long_sum of_x = {0, 0}, of_sizes = {0, 0}, of_squares = {0, 0};
+    long double product = 1.0L;
     double most = -infinity, least = infinity, magnitude = 0.0, adjacent = 1.0, largest = 1.0;
     bool any = false, all = true;
     int64_t nonzero = 0;
     for (int64_t i = 0; i < n; i++) {
         const double v = x[i * stride];
-        sum += (long double)v;
-        sizes += fabsl((long double)v);
-        squares += (long double)v * (long double)v;
+        long_sum_add(&of_x, (long double)v);
+        long_sum_add(&of_sizes, fabsl((long double)v));
+        long_sum_add(&of_squares, (long double)v * (long double)v);
         product *= (long double)v;
         adjacent = extended(adjacent, v);
         largest = larger(largest, adjacent);
@@ -70,6 +73,7 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
         nonzero += v != 0.0;
         all = all && v != 0.0;
     }
+    const long double sum = long_sum_of(of_x), sizes = long_sum_of(of_sizes);
     double y, error = 0.0;
     switch (what) {
     case REF_SUM:
@@ -96,7 +100,7 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
         error = sum_factor(n) * eps * y;
         break;
     case REF_L2:
-        y = (double)sqrtl(squares);
+        y = (double)sqrtl(long_sum_of(of_squares));
         error = sum_factor(n) * eps * y;
         break;
     default:
@@ -120,31 +124,34 @@ int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride) {
 
 void ref_scan(bool products, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
               int64_t stride, double *y, double *bound) {
-    long double sum = 0.0L, sizes = 0.0L, product = 1.0L;
+    long_sum sum = {0, 0}, sizes = {0, 0};
+    long double product = 1.0L;
     double adjacent = 1.0, largest = 1.0;
     for (int64_t i = 0; i < n; i++) {
-        sum += (long double)x[i * stride];
-        sizes += fabsl((long double)x[i * stride]);
+        long_sum_add(&sum, (long double)x[i * stride]);
+        long_sum_add(&sizes, fabsl((long double)x[i * stride]));
         product *= (long double)x[i * stride];
         adjacent = extended(adjacent, x[i * stride]);
         largest = larger(largest, adjacent);
-        const double error = products ? product_error(dtype, i + 1, (double)product, largest)
-                                      : compute_eps(dtype) * sum_factor(i + 1) * (double)sizes;
-        y[i * stride] = (double)(products ? product : sum);
+        const double error =
+            products ? product_error(dtype, i + 1, (double)product, largest)
+                     : compute_eps(dtype) * sum_factor(i + 1) * (double)long_sum_of(sizes);
+        y[i * stride] = (double)(products ? product : long_sum_of(sum));
         bound[i * stride] = dtype_is_float(dtype) ? stored(out, y[i * stride], error) : 0.0;
     }
 }
 
 double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const double *b,
                double *bound) {
-    long double sum = 0.0L, sizes = 0.0L;
+    long_sum sum = {0, 0}, sizes = {0, 0};
     for (int64_t i = 0; i < n; i++) {
-        sum += (long double)a[i] * (long double)b[i];
-        sizes += fabsl((long double)a[i] * (long double)b[i]);
+        long_sum_add(&sum, (long double)a[i] * (long double)b[i]);
+        long_sum_add(&sizes, fabsl((long double)a[i] * (long double)b[i]));
     }
-    const double error = sum_factor(n) * compute_eps(dtype) * (double)sizes;
-    *bound = stored(out, (double)sum, error + lost_products(dtype, n));
-    return (double)sum;
+    const double y = (double)long_sum_of(sum);
+    const double error = sum_factor(n) * compute_eps(dtype) * (double)long_sum_of(sizes);
+    *bound = stored(out, y, error + lost_products(dtype, n));
+    return y;
 }
 
 /* --- the pages: a variant is one of the formulas, or one of these ----------------------------- */

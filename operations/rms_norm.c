@@ -4,6 +4,7 @@
 
 #include "operations/list.h"
 #include "reference/bounds.h"
+#include "reference/sums.h"
 
 enum { X, RESIDUAL, WEIGHT, SUM, Y };
 
@@ -15,10 +16,11 @@ static void refer(const op_part *p) {
     const double eps = compute_eps(p->c->dtype);
     for (int64_t r = 0; r < p->rows; r++) {
         const double *row = op_sum_row(p, r, X, RESIDUAL, SUM);
-        long double squares = 0.0L;
+        long_sum squares = {0, 0};
         for (int64_t j = 0; j < p->cols; j++)
-            squares += (long double)row[j] * (long double)row[j];
-        const long double root = sqrtl(squares / (long double)p->cols + (long double)p->c->number);
+            long_sum_add(&squares, (long double)row[j] * (long double)row[j]);
+        const long double mean = long_sum_of(squares) / (long double)p->cols;
+        const long double root = sqrtl(mean + (long double)p->c->number);
         for (int64_t j = 0; p->y[Y] && j < p->cols; j++) {
             const double w = p->x[WEIGHT] ? p->x[WEIGHT][j] : 1.0;
             const double y = (double)((long double)row[j] / root * (long double)w);

@@ -5,6 +5,7 @@
 
 #include "operations/list.h"
 #include "reference/bounds.h"
+#include "reference/sums.h"
 
 enum { X, MASK, Y };
 enum { PLAIN, MASKED, CAUSAL, LOG, LOG_SUM };
@@ -33,7 +34,8 @@ static void refer_row(const op_part *p, int64_t n, const double *x, double *y, d
     const double scale = p->c->op->variant == PLAIN ? 1.0
                          : rounds                   ? (double)(float)p->c->number
                                                     : p->c->number;
-    long double most = -(long double)INFINITY, sum = 0.0L, size = 0.0L;
+    long double most = -(long double)INFINITY, size = 0.0L;
+    long_sum of_powers = {0, 0};
     for (int64_t j = 0; j < n; j++) {
         const long double product = (long double)x[j] * scale, m = mask ? mask[j] : 0.0;
         if (isnan(product + m) || product + m > most) most = product + m;
@@ -41,7 +43,8 @@ static void refer_row(const op_part *p, int64_t n, const double *x, double *y, d
         if (isfinite(product + m)) size = fmaxl(size, fabsl(product) + fabsl(m));
     }
     for (int64_t j = 0; j < n; j++)
-        sum += expl((long double)x[j] * scale + (mask ? mask[j] : 0.0) - most);
+        long_sum_add(&of_powers, expl((long double)x[j] * scale + (mask ? mask[j] : 0.0) - most));
+    const long double sum = long_sum_of(of_powers);
     for (int64_t j = 0; j < p->cols; j++) {
         const long double score = (long double)x[j] * scale + (mask ? mask[j] : 0.0);
         y[j] = n == 0 ? NAN : j < n ? (double)(expl(score - most) / sum) : isnan(sum) ? NAN : 0.0;
@@ -57,11 +60,13 @@ static void refer_logs(const op_part *p) {
     const double eps = compute_eps(p->c->dtype), factor = sum_factor(p->cols);
     for (int64_t r = 0; r < p->rows; r++) {
         const double *x = p->x[X] + r * p->cols;
-        long double most = -(long double)INFINITY, sum = 0.0L;
+        long double most = -(long double)INFINITY;
+        long_sum of_powers = {0, 0};
         for (int64_t j = 0; j < p->cols; j++)
             if (isnan(x[j]) || x[j] > most) most = x[j];
         for (int64_t j = 0; j < p->cols; j++)
-            sum += x[j] == most ? 1.0L : expl(x[j] - most);
+            long_sum_add(&of_powers, x[j] == most ? 1.0L : expl(x[j] - most));
+        const long double sum = long_sum_of(of_powers);
         if (p->c->op->variant == LOG_SUM) {
             const double y = (double)(most + logl(sum));
             p->y[Y][r] = y;

@@ -8,6 +8,7 @@
 #include "operations/formulas.h"
 #include "operations/list.h"
 #include "reference/random.h"
+#include "reference/sums.h"
 #include "reference/values.h"
 #include "support/check.h"
 #include "support/random.h"
@@ -115,6 +116,27 @@ Test(checks, references) {
     double square[9], bounds[9];
     ref_matmul(&g, square, bounds);
     CHECK(square[0] == 17 && square[1] == 22 && square[8] == 45, "transposed matmul");
+}
+
+/* Sums of a million terms that a plain sum in extended precision rounds all alike, and so is wrong by 13 eps of f64. */
+Test(checks, sums) {
+    const int64_t n = INT64_C(1) << 20;
+    long_sum equal = {0, 0}, mixed = {0, 0};
+    long double plain = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const long double term = (long double)(1.0 / 3.0);
+        long_sum_add(&equal, term);
+        long_sum_add(&mixed, i % 4 == 3 ? -term : term);
+        plain += term;
+    }
+    const double want = ldexp(1.0 / 3.0, 20), got = (double)long_sum_of(equal);
+    CHECK(got == want, "the sum is %a, not %a", got, want);
+    CHECK((double)long_sum_of(mixed) == want / 2, "the sum is %a, not %a",
+          (double)long_sum_of(mixed), want / 2);
+    long_sum_add(&equal, -(long double)INFINITY);
+    long_sum_add(&equal, 1);
+    CHECK(long_sum_of(equal) == -(long double)INFINITY, "%Lg", long_sum_of(equal));
+    CHECK((double)plain != want, "a plain sum is as good");
 }
 
 /* The seed decides the numbers. */

@@ -8,6 +8,7 @@
 
 #include "operations/formulas.h"
 #include "operations/list.h"
+#include "reference/sums.h"
 #include "support/sample.h"
 
 TestSuite(extremes, .init = device_open, .fini = device_close, TAGS("kernels"));
@@ -25,33 +26,22 @@ static void check_digits(tdm_dtype dtype, int64_t cols, const double *x, const d
     const double eps = dtype_eps(dtype);
     double *errors = malloc((size_t)cols * sizeof *errors);
     if (!errors) abort();
-    /* The mean in two parts: of 1e6 ± 1e-3 not even long double has all digits. Sums in blocks: a hundred
-     * thousand equal terms and a large one are all rounded alike. */
-    enum { BLOCK = 256 };
-    long double about = 0, rest = 0, magnitude = 0, variance = 0;
-    for (int64_t from = 0; from < cols; from += BLOCK) {
-        long double sum = 0;
-        for (int64_t j = from; j < cols && j < from + BLOCK; j++) {
-            sum += (long double)x[j] / (long double)cols;
-            magnitude += fabsl((long double)x[j]) / (long double)cols;
-        }
-        about += sum;
+    long double magnitude = 0;
+    long_sum sum = {0, 0}, rests = {0, 0}, squares = {0, 0};
+    for (int64_t j = 0; j < cols; j++) {
+        long_sum_add(&sum, (long double)x[j] / (long double)cols);
+        magnitude += fabsl((long double)x[j]) / (long double)cols;
     }
-    for (int64_t from = 0; from < cols; from += BLOCK) {
-        long double sum = 0;
-        for (int64_t j = from; j < cols && j < from + BLOCK; j++)
-            sum += ((long double)x[j] - about) / (long double)cols;
-        rest += sum;
+    /* The mean in two parts: of 1e6 ± 1e-3 not even long double has all digits. */
+    const long double about = long_sum_of(sum);
+    for (int64_t j = 0; j < cols; j++)
+        long_sum_add(&rests, ((long double)x[j] - about) / (long double)cols);
+    const long double rest = long_sum_of(rests);
+    for (int64_t j = 0; j < cols; j++) {
+        const long double d = ((long double)x[j] - about) - rest;
+        long_sum_add(&squares, d * d / (long double)cols);
     }
-    for (int64_t from = 0; from < cols; from += BLOCK) {
-        long double sum = 0;
-        for (int64_t j = from; j < cols && j < from + BLOCK; j++) {
-            const long double d = ((long double)x[j] - about) - rest;
-            sum += d * d / (long double)cols;
-        }
-        variance += sum;
-    }
-    const long double deviation = sqrtl(variance);
+    const long double deviation = sqrtl(long_sum_of(squares));
     for (int64_t j = 0; j < cols; j++) {
         const long double y = (((long double)x[j] - about) - rest) / deviation;
         const double error = (double)fabsl((long double)got[j] - y);
