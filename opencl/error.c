@@ -106,10 +106,10 @@ tdm_status tdmi_cl_status(cl_int code) {
 tdm_status tdmi_cl_fail(cl_int code, const char *what) {
     if (code == CL_PLATFORM_NOT_FOUND_KHR)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
-                         "no OpenCL ICD is installed (%s, code %d): install the OpenCL driver of "
-                         "your device, or pocl-opencl-icd to use the CPU, and check that its .icd "
-                         "file is in /etc/OpenCL/vendors, or in the folder that OCL_ICD_VENDORS "
-                         "names",
+                         "no OpenCL ICD is installed, or none opens (%s, code %d): install the "
+                         "OpenCL driver of your device, or pocl-opencl-icd to use the CPU, and "
+                         "check that its .icd file is in /etc/OpenCL/vendors, or in the folder "
+                         "that OCL_ICD_VENDORS names; `tdm doctor` lists the files",
                          what, code);
     const tdm_status status = tdmi_cl_status(code);
     const char *hint = "";

@@ -348,6 +348,6 @@ tdm_status tdmi_registry_find(const char *name, size_t *index) {
     }
     const char *why = why_unavailable(env->backends[0]);
     return tdmi_fail(why ? TDM_ERROR_UNAVAILABLE : TDM_ERROR_NOT_FOUND,
-                     "no backend of TANDEM_BACKEND lists a device%s%s; see `tdm doctor`",
-                     why ? ": " : "", why ? why : "");
+                     "no backend of TANDEM_BACKEND lists a device%s%s",
+                     why ? ": " : "; `tdm doctor` says why", why ? why : "");
 }

@@ -43,6 +43,7 @@ tdmi_cache_key tdmi_cache_key_add(tdmi_cache_key key, const char *text) {
 
 static bool make_directories(const char *directory) {
     char path[1024];
+    int refused = 0; /* as what exists may refuse, too; where it did not exist, it is the reason */
     int length = snprintf(path, sizeof path, "%s", directory);
     errno = ENAMETOOLONG;
     if (length <= 0 || (size_t)length >= sizeof path) return false;
@@ -50,9 +51,13 @@ static bool make_directories(const char *directory) {
         *slash = '\0';
         const bool made = tdmi_folder_make(TDMI_HERE, path);
         *slash = '/';
-        if (!made && errno != EEXIST && errno != EROFS && errno != EACCES) return false;
+        if (made || errno == EEXIST) continue;
+        if (errno != EROFS && errno != EACCES) return false;
+        refused = errno;
     }
-    return tdmi_folder_make(TDMI_HERE, path) || errno == EEXIST;
+    if (tdmi_folder_make(TDMI_HERE, path) || errno == EEXIST) return true;
+    if (errno == ENOENT && refused) errno = refused;
+    return false;
 }
 
 /* What others may write could feed us binaries: it must be ours, and ours alone. */
