@@ -15,13 +15,13 @@ function(tandem_export target)
   endif()
 endfunction()
 
-# tandem_library(NAME BELOW SOURCES HEADER...): libtandem-NAME, shared and static, over the library BELOW, with these
-# public headers, a package of pkg-config (cmake/tandem-NAME.pc.in) and targets for find_package.
-function(tandem_library name below sources)
+# tandem_library(NAME BELOW SOURCE...): libtandem-NAME, shared and static, over the library BELOW, with the public headers
+# of include/tandem, a package of pkg-config (cmake/tandem-NAME.pc.in) and targets for find_package.
+function(tandem_library name below)
   foreach(form shared static)
     set(target tandem_${name}_${form})
     string(TOUPPER ${form} type)
-    add_library(${target} ${type} ${sources})
+    add_library(${target} ${type} ${ARGN})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME tandem-${name} VERSION ${PROJECT_VERSION}
       SOVERSION ${TANDEM_SOVERSION})
     target_include_directories(${target} PUBLIC
@@ -40,8 +40,7 @@ function(tandem_library name below sources)
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-  list(TRANSFORM ARGN REPLACE "(.+)" "include/tandem/\\1.h" OUTPUT_VARIABLE headers)
-  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem)
+  install(DIRECTORY include/tandem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT tandem-${name}-targets NAMESPACE tandem:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
   file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/tandem-${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tandem-${name}.pc @ONLY)

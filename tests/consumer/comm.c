@@ -1,6 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A consumer of an installed libtandem-comm: prints the default device. Compiled as C and as C++. */
 #include <stdio.h>
+#ifdef __cplusplus
+#include <tandem/comm.hpp>
+#endif
 #include <tandem/parallel.h>
 #include <tandem/tandem.h>
 

@@ -11,6 +11,15 @@ trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 "$cmake" --install "$build" --prefix "$prefix" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
+folders='lib comm'
+[ ! -f "$(find "$prefix" -name tandem-mpi.pc)" ] || folders="$folders mpi"
+for folder in $folders; do ls "$source/../../$folder/include/tandem"; done | sort >"$work/headers"
+# shellcheck disable=SC2012
+ls "$prefix/include/tandem" | sort | diff "$work/headers" - || {
+    echo "the headers of the sources (<) are not those that are installed (>)"
+    exit 1
+}
+
 export TANDEM_BACKEND=cpu
 expect() { # its output must be the default device
     output=$("$@") || { echo "$*: exit status $?"; exit 1; }
