@@ -36,9 +36,10 @@ done
 for main in main.c main.cpp comm.c comm.cpp; do
     components='' library=tandem
     [ "${main%%.*}" = main ] || components=comm library=comm
+    [ $main != comm.cpp ] || components='comm;OPTIONAL_COMPONENTS;mpi' # without an MPI
     "$cmake" -S "$source" -B "$work/$main-cmake" -DCMAKE_PREFIX_PATH="$prefix" \
         -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DMAIN="$work/$main" \
-        -DLIBRARY="$library" -DCOMPONENTS="$components" >"$work/log" 2>&1 &&
+        -DLIBRARY="$library" -DCOMPONENTS="$components" -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON >"$work/log" 2>&1 &&
         "$cmake" --build "$work/$main-cmake" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     expect "$work/$main-cmake/consumer"
     expect "$work/$main-cmake/consumer_static"
