@@ -14,6 +14,8 @@ echo 'int main(void) { return 0; }' >"$work/other.c"
 {
     echo 'cmake_minimum_required(VERSION 3.22)'
     echo 'project(parent C)'
+    echo 'include(GNUInstallDirs)'
+    echo 'set(CMAKE_UNITY_BUILD ON)'
     echo 'add_custom_target(docs)'
     for name in "$@"; do echo "add_executable($name other.c)"; done
     echo "add_subdirectory($source tandem)"
@@ -37,6 +39,16 @@ for tools in OFF ON; do
         exit 1
     }
 done
+if find "$work/build-OFF/tandem" -name 'unity_*' | grep .; then
+    echo "Tandem was configured as a unity build"
+    exit 1
+fi
+quietly "$cmake" -DTANDEM_INSTALL=ON "$work/build-OFF"
+find "$work/build-OFF/tandem" -name cmake_install.cmake -exec cat {} + >"$work/rules"
+if grep share/doc/parent "$work/rules" || ! grep -q share/doc/tandem "$work/rules"; then
+    echo "Tandem's documents are not installed in a separate folder"
+    exit 1
+fi
 if [ "$full" = ON ]; then
     quietly "$cmake" --build "$work/build-OFF" --target program
     TANDEM_BACKEND=cpu "$work/build-OFF/program" | grep '^cpu:0, Tandem 0\.'
