@@ -253,7 +253,8 @@ int doctor_command(int argc, char **argv) {
     e.quick = wanted.quick;
     tdmi_interrupt_catch();
     bool examined = examine(&e);
-    /* once caught, nothing ends this process before its folder is removed */
+    /* before anything is printed, as a reader that has ended ends this process */
+    drivers_free(&e.drivers);
     const int caught = tdmi_interrupt_caught();
     if (!caught) tdmi_interrupt_release();
     bool ok =
@@ -263,7 +264,6 @@ int doctor_command(int argc, char **argv) {
         status = put_json("doctor", &wanted.json, describe(&e, ok), false);
     }
     answer_free(&e.listing);
-    drivers_free(&e.drivers);
     findings_free(&e.list);
     if (caught) tdmi_interrupt_end(caught);
     return examined && ok ? status : EXIT_FAILED;

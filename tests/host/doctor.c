@@ -397,6 +397,14 @@ Test(doctor, interrupted) {
     }
 }
 
+/* The reader of the output ends, at once or after a line. The document on these drivers does not fit into a buffer. */
+Test(doctor, reader_ends) {
+    install_sim("list_segv");
+    shell("for i in 1 2 3 4 5 6 7 8; do cp $D/icd/sim.icd $D/icd/$i.icd; done");
+    tdm("doctor --quick --json | true", 0);
+    tdm("devices 2>&1 | head -n 1", 0);
+}
+
 /* PoCL lists nothing where it cannot make the folder of its cache: both commands name the variable, and what to set. */
 Test(doctor, driver_without_a_folder) {
     static const char *const cases[][2] = {

@@ -52,7 +52,7 @@ int tdmi_stream_columns(FILE *stream) {
 
 /* ---- interrupts ---- */
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static struct sigaction actions_before[SIGNALS];
