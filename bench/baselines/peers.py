@@ -45,14 +45,12 @@ def matrices(numpy, dtype, p):
 
 def torch_feed_forward(torch, place, kind, p):
     rows, width, inner = p["m"], p["n"], p["k"]
-
-    def random(*shape):
-        return torch.rand(shape, device=place).sub(0.5).to(kind)
-    x, w1, w2 = random(rows, width), random(inner, width), random(width, inner)
-    b1, b2, gain, shift = random(inner), random(width), random(width), random(width)
+    shapes = ((rows, width), (inner, width), (inner,), (width, inner), (width,), (width,), (width,))
+    arrays = in_turn(lambda: [torch.rand(s, device=place).sub(0.5).to(kind) for s in shapes], p["sets"])
     functions = torch.nn.functional
 
     def block():
+        x, w1, b1, w2, b2, gain, shift = arrays()
         hidden = functions.gelu(functions.linear(x, w1, b1))
         functions.layer_norm(x + functions.linear(hidden, w2, b2), (width,), gain, shift)
     return block
@@ -318,10 +316,17 @@ def numpy_work(dtype, p):
     # f16 it computes element by element, and it has no GELU
     if dtype == "f16" or p["work"] != "matmul" or p["backend"] == "cuda":
         raise Lacks
-    a, b, _ = matrices(numpy, dtype, p)
-    right = b.swapaxes(-1, -2) if p["transpose_b"] else b
-    c = numpy.matmul(a, right)
-    return lambda: numpy.matmul(a, right, out=c), WallClock()
+
+    def make():
+        a, b, _ = matrices(numpy, dtype, p)
+        right = b.swapaxes(-1, -2) if p["transpose_b"] else b
+        return a, right, numpy.matmul(a, right)
+    arrays = in_turn(make, p["sets"])
+
+    def product():
+        a, right, c = arrays()
+        numpy.matmul(a, right, out=c)
+    return product, WallClock()
 
 
 def onnx_session(model, threads):
@@ -350,11 +355,15 @@ def onnxruntime_work(dtype, p):
     graph.op("MatMul", "a", right, output="y")
     ends = [[(name, kinds[dtype], array.shape)] for name, array in (("a", a), ("b", b), ("y", c))]
     session = onnx_session(graph.model(ends[0] + ends[1], ends[2]), p["threads"])
-    binding = session.io_binding()
-    binding.bind_cpu_input("a", a)
-    binding.bind_cpu_input("b", b)
-    binding.bind_ortvalue_output("y", onnxruntime.OrtValue.ortvalue_from_numpy(c))
-    return lambda: session.run_with_iobinding(binding), WallClock()
+
+    def bind():
+        binding, values = session.io_binding(), []
+        for name, array in (("a", a), ("b", b), ("y", c)):
+            values.append(onnxruntime.OrtValue.ortvalue_from_numpy(array.copy()))
+            (binding.bind_ortvalue_output if name == "y" else binding.bind_ortvalue_input)(name, values[-1])
+        return binding, values  # which own the memory
+    bindings = in_turn(bind, p["sets"])
+    return lambda: session.run_with_iobinding(bindings()[0]), WallClock()
 
 
 class WallClock:

@@ -171,6 +171,34 @@ Test(peers, of_the_card) {
     CHECK(r.exit_status == 0 && contains_words(r.output, "[] {'cpu'}"), "%s", r.output);
 }
 
+/* With as many sets of arrays as the benchmark has: a stand-in counts the results of products, and random arrays. */
+Test(peers, in_turn) {
+    static const char module[] =
+        "import atexit, sys\n"
+        "from unittest.mock import MagicMock\n"
+        "m = sys.modules[__name__] = MagicMock()\n"
+        "m.matmul.side_effect = lambda *_, out=None: out or object()\n"
+        "atexit.register(lambda: print(len({id(c.kwargs['out']) for c in m.matmul.call_args_list\n"
+        "                                   if 'out' in c.kwargs}),\n"
+        "                              len(m.rand.call_args_list), 'arrays', file=sys.stderr))\n";
+    static const char *const cases[][3] = {{"numpy", "matmul 1 64 64 64 0 3", "3 0 arrays"},
+                                           {"numpy", "matmul 1 64 64 64 1 1", "1 0 arrays"},
+                                           {"torch", "feed_forward 1 8 8 8 1 3", "0 21 arrays"}};
+    const char *changes[] = {NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[1024], file[16];
+        snprintf(file, sizeof file, "%s.py", cases[i][0]);
+        file_write(folder_path(file), module, sizeof module - 1);
+        snprintf(command, sizeof command,
+                 "cd %s && echo 'cpu:0 - f32 %s' | PYTHONPATH=. python3 -c \"$(cat " PEERS
+                 ")\" serve %s 1",
+                 folder_path("."), cases[i][1], cases[i][0]);
+        check_case("%s", command);
+        run_shell(changes, command, 60, &r);
+        CHECK(r.exit_status == 0 && strstr(r.output, cases[i][2]), "%s", r.output);
+    }
+}
+
 /* The row is the same as without the peer. */
 Test(peers, that_fail) {
     bench_with("echo 'no <memory>' >&2; exit 1", "");
