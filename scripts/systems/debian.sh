@@ -44,7 +44,7 @@ system_install() {
     make_system "$subject" bookworm && clone_into "$subject" && install_in "$subject" sudo >"$log" 2>&1 || return 1
     system=$(release_of "$subject")
     awk '/^## Install/ { inside = 1 } /^To start/ { exit } inside && /^    / { print substr($0, 5) }
-         inside && /^`xargs/ { split($0, part, "`"); print part[2] }
+         inside && /^`tr / { split($0, part, "`"); print part[2] }
          inside && /^Or into/ { print "./program; cp build/release/install_manifest.txt /tmp/files" }' \
         "$source/README.md" >"$root/opt/tandem/lines.sh"
     # shellcheck disable=SC2016

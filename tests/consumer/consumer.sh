@@ -89,13 +89,19 @@ if printf '%s\n' "$paths" | grep -vE '^(|\$ORIGIN(|/\.\./.*))$'; then
     exit 1
 fi
 # README's lines for a folder of the user's, as they stand but for the build tree.
-awk '/^Or into a folder/ { inside = 1 } /^`xargs/ { inside = 0 } inside && /^    / { print substr($0, 5) }' \
+awk '/^Or into a folder/ { inside = 1 } /^`tr / { inside = 0 } inside && /^    / { print substr($0, 5) }' \
     "$source/../../README.md" >"$work/lines"
 [ "$(grep -c . "$work/lines")" -eq 3 ] || { echo "README has no three lines on a folder of the user's"; exit 1; }
 cp "$work/main.c" "$work/program.c"
 sed "s|^cmake|'$cmake'|; s|build/release|'$build'|; s|^cc |'$cc' |" "$work/lines" >"$work/lines.sh"
 (cd "$work" && HOME=$work sh -eu "$work/lines.sh" >"$work/log" 2>&1) || { cat "$work/log"; exit 1; }
 expect "$work/program"
+# README's line that removes an installation, in a folder with a blank.
+mkdir -p "$work/my files" "$work/build/release"
+touch "$work/my files/one" "$work/my files/two"
+printf '%s\n%s' "$work/my files/one" "$work/my files/two" >"$work/build/release/install_manifest.txt"
+sed -n 's/^`\(.*install_manifest.txt.*\)` removes.*/\1/p' "$source/../../README.md" >"$work/remove.sh"
+(cd "$work" && sh -eu remove.sh) && rmdir "$work/my files" || exit 1
 # The code of README and of the lesson, as it stands there.
 blocks() { # LANGUAGE FILE PATTERN: the first block of the language that has a line like the pattern
     awk -v begin="^\`\`\`$1\$" -v like="$3" '
