@@ -43,7 +43,8 @@ rm -rf "tandem-$version"
 tar -xf "tandem_$version.orig.tar.gz"
 cd "tandem-$version"
 cp -r packaging/debian debian
+maintainer=$(sed 's:[&/\]:\\&:g' <<<"${TANDEM_MAINTAINER:-The Tandem authors <tandem@example.org>}")
 find debian -type f -exec sed -i "s/@VERSION@/$version/g; s/@SOVERSION@/$soversion/g
-    s/@MAINTAINER@/${TANDEM_MAINTAINER:-The Tandem authors <tandem@example.org>}/g
+    s/@MAINTAINER@/$maintainer/g
     s/@DATE@/$(LC_ALL=C date -uRd "@$SOURCE_DATE_EPOCH")/g" {} +
 DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-noautodbgsym} dpkg-buildpackage --no-sign

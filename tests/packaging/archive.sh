@@ -19,6 +19,12 @@ if [ "$what" = source ]; then
     tar -tzf "$work/one"/tandem-*.tar.gz >"$work/names"
     grep -qx 'tandem-[0-9.]*/LICENSE' "$work/names"
     grep -qx 'tandem-[0-9.]*/lib/include/tandem/tandem.h' "$work/names"
+    # a maintainer's name is no pattern; a stand-in for Debian's program builds nothing
+    mkdir "$work/bin"
+    ln -s /bin/true "$work/bin/dpkg-buildpackage"
+    name='A/B & \1 <a&b@example.org>'
+    PATH=$work/bin:$PATH TANDEM_MAINTAINER=$name "$source/packaging/archive.sh" debian "$work/named"
+    grep -qxF "Maintainer: $name" "$work"/named/tandem-*/debian/control
     exit
 fi
 [ "$(echo "$files" | grep -c '\.deb$')" -eq 3 ]
