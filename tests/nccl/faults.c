@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ranks that end, errors that NCCL tells later, and arguments that are refused. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,6 +56,17 @@ static void told_later(void) {
     }
     tdm_tensor_release(&x);
     tdm_comm_destroy(other);
+}
+
+/* The file that TANDEM_NCCL_LIBRARY names is not there, or is another library: errors that say so, and what to install. */
+void run_missing(void) {
+    const char *file = strrchr(getenv("TANDEM_NCCL_LIBRARY"), '/');
+    tdm_nccl_id id = {0};
+    expect("get_id", tdm_nccl_get_id(&id), TDM_ERROR_UNAVAILABLE, "NCCL was not found: ");
+    CHECK(strstr(tdm_last_error(), file), "%s", tdm_last_error());
+    expect("from_nccl", tdm_comm_from_nccl(&id, 0, 1, device, &comm), TDM_ERROR_UNAVAILABLE,
+           "or its file in TANDEM_NCCL_LIBRARY");
+    CHECK(!comm && strstr(tdm_last_error(), file), "%s", tdm_last_error());
 }
 
 /* Rank 1 ends in the middle. */

@@ -14,5 +14,6 @@ void connect_some(int of, int number, tdm_comm **made);
 void run_values(void);
 void run_lost(void);
 void run_refusals(void);
+void run_missing(void); /* without a communicator */
 
 #endif
