@@ -148,6 +148,7 @@ static int parse_seed(const char *value, uint64_t *seed) {
 
 /* Opened now, so that minutes of measuring are not lost to a wrong path. */
 static int set_lines(const char *path, bench_options *options) {
+    if (refuse_dash("bench", "--json-lines", path) != EXIT_OK) return EXIT_USAGE;
     FILE *file = tdmi_stream_open(path, "a");
     if (!file) {
         fprintf(stderr, "tdm bench: --json-lines %s cannot be written: %s\n", path,
@@ -156,6 +157,21 @@ static int set_lines(const char *path, bench_options *options) {
     }
     fclose(file);
     options->json_lines_path = path;
+    return EXIT_OK;
+}
+
+/* Of two that are one file, the second would replace the first. */
+static int check_files(const bench_options *options) {
+    static const char *const names[] = {"--json", "--json-lines", "--report"};
+    const char *paths[] = {options->json_path, options->json_lines_path, options->html_path};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < i; j++) {
+            if (!paths[i] || !paths[j] || strcmp(paths[i], paths[j]) != 0) continue;
+            fprintf(stderr, "tdm bench: %s and %s name the same file, %s\n", names[j], names[i],
+                    paths[i]);
+            return EXIT_USAGE;
+        }
+    }
     return EXIT_OK;
 }
 
@@ -296,6 +312,8 @@ int bench_command(int argc, char **argv) {
     if (wants_machines(argc, argv)) return run_machines(argv);
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     if (!options_read(&bench_spec, argc, argv, take, &request, NULL, &status)) return status;
+    status = check_files(options);
+    if (status != EXIT_OK) return status;
     if (!bench_selects(&options->cases)) {
         fprintf(stderr, "tdm bench: no case matches the selection; try --profile full, and "
                         "'tdm bench --list' to see the cases\n");

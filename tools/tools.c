@@ -46,10 +46,17 @@ int take_seconds(const char *command, const char *option, const char *text, doub
     return EXIT_USAGE;
 }
 
+int refuse_dash(const char *command, const char *option, const char *value) {
+    if (strcmp(value, "-") != 0) return EXIT_OK;
+    fprintf(stderr, "tdm %s: %s - names no file; one of that name is ./-\n", command, option);
+    return EXIT_USAGE;
+}
+
 int take_json(const char *command, const char *option, const char *value, json_request *request) {
     char why[256];
     request->prints = request->prints || !value;
     if (!value) return EXIT_OK;
+    if (refuse_dash(command, option, value) != EXIT_OK) return EXIT_USAGE;
     request->file = value;
     if (bench_file_can_be_written(value, why)) return EXIT_OK;
     fprintf(stderr, "tdm %s: %s %s cannot be written: %s\n", command, option, value, why);

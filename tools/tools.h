@@ -77,6 +77,8 @@ typedef struct json_request {
 
 /* Takes the option's value, NULL for none. A path that cannot be written is refused now: EXIT_USAGE. */
 int take_json(const char *command, const char *option, const char *value, json_request *request);
+/* EXIT_USAGE with a message for "-", which elsewhere means standard output and here would be a file of that name. */
+int refuse_dash(const char *command, const char *option, const char *value);
 
 /* Prints or writes the document, which it gives back: on a single line when `compact`. Returns EXIT_OK, or EXIT_FAILED
  * after a message. */

@@ -86,6 +86,10 @@ Test(options, refusals) {
                  {"bench --op=norm_l3", "--op|'norm_l3'|'norm_l"},
                  {"bench --profile fast", "--profile|'fast'"},
                  {"bench --device", "--device wants a value: NAME"},
+                 {"devices --json -", "--json - names no file|./-"},
+                 {"bench --report=-", "--report - names no file|./-"},
+                 {"bench --json-lines -", "--json-lines - names no file|./-"},
+                 {"bench --json=/tmp/f --report=/tmp/f", "--json and --report|same file, /tmp/f"},
                  {"bench --seed=-1", "--seed '-1'"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char command[256];
