@@ -107,11 +107,18 @@ class TandemConan(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "tandem")
-        self.cpp_info.set_property("cmake_target_name", "tandem::tandem")
-        self.cpp_info.set_property("pkg_config_name", "tandem")
-        self.cpp_info.libs = ["tandem-comm", "tandem"]
+        self.cpp_info.set_property("cmake_target_name", "tandem::all")
+        core, comm = self.cpp_info.components["core"], self.cpp_info.components["comm"]
+        core.libs, comm.libs = ["tandem"], ["tandem-comm"]
+        core.set_property("cmake_target_name", "tandem::tandem")
+        core.set_property("pkg_config_name", "tandem")
+        comm.set_property("cmake_target_name", "tandem::comm")
+        comm.set_property("pkg_config_name", "tandem-comm")
+        comm.requires = ["core"]
+        packages = [dependency.ref.name for dependency in self.dependencies.host.values()]
+        if "jansson" in packages:
+            core.requires = ["jansson::jansson"]
         if not self.options.shared:
-            self.cpp_info.system_libs = ["dl", "m", "pthread"]
-            packages = [dependency.ref.name for dependency in self.dependencies.host.values()]
+            core.system_libs = ["dl", "m", "pthread"]
             if self.options.safetensors and "jansson" not in packages:
-                self.cpp_info.system_libs.append("jansson")
+                core.system_libs.append("jansson")

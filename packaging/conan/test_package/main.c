@@ -1,7 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Adds two vectors on the cpu backend, and opens what is not a model file. */
+/* Adds two vectors on the cpu backend, and opens what is not a model file. Calls libtandem-comm, too. */
 #include <stdio.h>
 
+#include <tandem/comm.h>
 #include <tandem/tandem.h>
 
 #define CHECK(call)                                                                                \
@@ -17,6 +18,7 @@ int main(void) {
     /* Reaches the JSON library, which a static Tandem needs. */
     if (tdm_file_open("/dev/null", &file) == TDM_OK)
         return fprintf(stderr, "/dev/null was read\n"), 1;
+    if (tdm_comm_get_size(NULL) != -1) return fprintf(stderr, "a communicator of nothing\n"), 1;
     CHECK(tdm_device_open("cpu", &device));
     CHECK(tdm_queue_create(device, 0, &queue));
     CHECK(tdm_from_host(queue, numbers, TDM_F32, TDM_SHAPE(3), &a));
