@@ -39,8 +39,8 @@ typedef struct failing_driver {
  *
  *     PROGRAM [FUNCTION [NTH ERROR]]       all functions, one, or one failure, told at length
  *
- * With TDM_TEST_SMALL not the third calls, and each with every second error; with TDM_TEST_SHARE=2 every second of
- * these. */
+ * With TDM_TEST_SMALL not the third calls, each with every second error, and a failure that lasts with one error; with
+ * TDM_TEST_SHARE=2 every second call. */
 int failing_main(const failing_driver *driver, int argc, char **argv);
 
 #endif
