@@ -9,7 +9,7 @@
 #include "platform/threads.h"
 #include "support/array.h"
 
-TestSuite(library, .init = device_open, .fini = device_close);
+TestSuite(library, .init = device_open, .fini = device_close, TAGS("driver"));
 
 static const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
 
