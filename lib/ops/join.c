@@ -63,7 +63,7 @@ static tdm_status join(const char *function, tdm_queue *queue, const tdm_tensor 
                        size_t count, int dim, bool stacked, const tdm_tensor *y) {
     if (!tensors || count == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s", function,
-                         tensors ? "count is 0, at least 1" : "tensors is NULL");
+                         count == 0 ? "count is 0, at least 1" : "tensors is NULL");
     joined j = {.function = function, .y = y, .dim = dim, .stacked = stacked};
     if (stacked) { /* before the array is read, as its count may be wrong */
         TDMI_TRY(tdmi_tensor_check(function, "y", y));

@@ -162,10 +162,13 @@ void test_failures(const tandem::Device &device, const tandem::Queue &queue) {
                  [&] { tandem::check(tdm_queue_finish(tandem::Queue())); });
     for (const tandem::Shape &shape :
          {tandem::Shape{5}, tandem::Shape{2, 1}, tandem::Shape{0}, tandem::Shape{-2, -2},
-          tandem::Shape{-4, -1}, tandem::Shape{huge, huge, 4}, tandem::Shape{3},
-          tandem::Shape(std::vector<std::int64_t>()), tandem::Shape{1, 1, 1, 1, 1, 1, 4}})
-        expect_invalid(
-            __LINE__, [&] { Tensor::from_host(queue, four, shape); });
+          tandem::Shape{-4, -1}, tandem::Shape{huge, huge, 4}, tandem::Shape{3}})
+        expect_invalid(__LINE__, [&] { Tensor::from_host(queue, four, shape); });
+    for (const tandem::Shape &shape :
+         {tandem::Shape(std::vector<std::int64_t>()), tandem::Shape{1, 1, 1, 1, 1, 1, 4}})
+        expect_error(
+            TDM_ERROR_INVALID_SHAPE, "ndim is", __LINE__,
+            [&] { Tensor::from_host(queue, four, shape); });
     expect_invalid(
         __LINE__,
         [&] {
@@ -181,7 +184,7 @@ void test_failures(const tandem::Device &device, const tandem::Queue &queue) {
             Tensor(x).write(queue, std::vector<int>{1, 2});
         },
         "2 elements of i32, the tensor is of f32 and of shape [2, 2]");
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 11; i++)
         expect_error(
             TDM_ERROR_INVALID_ARGUMENT, "an operand is an empty Tensor", __LINE__,
             [&] {
@@ -191,6 +194,11 @@ void test_failures(const tandem::Device &device, const tandem::Queue &queue) {
                 if (i == 3) tandem::linear(queue, none, x);
                 if (i == 4) tandem::matmul(queue, none, none);
                 if (i == 5) tandem::where(queue, none, x, x);
+                if (i == 6) tandem::attention(queue, none, x, x);
+                if (i == 7) tandem::repeat(queue, none, 2, 0);
+                if (i == 8) tandem::diff(queue, none);
+                if (i == 9) tandem::tile(queue, none, {2});
+                if (i == 10) tandem::stack(queue, {none, x}, 0);
             });
     expect_error(
         TDM_ERROR_INVALID_ARGUMENT, "b has no buffer", __LINE__,
@@ -200,6 +208,26 @@ void test_failures(const tandem::Device &device, const tandem::Queue &queue) {
         [&] { tandem::linear(queue, x, none); });
     expect_error(TDM_ERROR_NOT_FOUND, "the device's name is empty; NULL is the default one",
                  __LINE__, [] { tandem::Device::open(""); });
+    for (int i = 0; i < 3; i++)
+        expect_error(TDM_ERROR_OUT_OF_RANGE, "overflows 64 bits", __LINE__, [&] {
+            if (i == 0) tandem::tile(queue, x, {huge, 1});
+            if (i == 1) tandem::repeat(queue, x, huge / 2 + 2, 1);
+            const Tensor wide = tandem::broadcast(x, {huge / 32, 2, 2});
+            if (i == 2) tandem::concat(queue, std::vector<Tensor>(40, wide), 0);
+        });
+    for (const std::int64_t times : {std::int64_t(-1), -huge - 1})
+        expect_error(
+            TDM_ERROR_INVALID_SHAPE, "dimension 0 of shape is -2", __LINE__,
+            [&] { tandem::repeat(queue, x, times, 0); });
+    expect_error(TDM_ERROR_INVALID_ARGUMENT, "n is -", __LINE__,
+                 [&] { tandem::diff(queue, x, 0, -huge - 1); });
+    for (const auto count : {1, 3})
+        expect_invalid(
+            __LINE__,
+            [&] {
+                tandem::roll(queue, x, std::vector<std::int64_t>(std::size_t(count)), {0, 1});
+            },
+            "as many shifts as dims");
     x.reset();
     EXPECT(tandem::Shape({0, huge, huge}).has(0) && !tandem::Shape({0, 2}).has(2));
     EXPECT(in_use(device) == before);

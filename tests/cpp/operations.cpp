@@ -301,6 +301,7 @@ void test_ownership(const Machine &m) {
     fails([&] { tandem::linear(m.queue, x, none); });
     fails([&] { tandem::sum(m.queue, x, {5}); });
     fails([&] { tandem::concat(m.queue, {}, 0); });
+    EXPECT(std::string(tdm_last_error()) == "tdm_concat: count is 0, at least 1");
     fails([&] { tandem::concat(m.queue, {x, y}, 3); });
     fails([&] { tandem::stack(m.queue, {x, y}, 0); });
     fails([&] { tandem::gather_rows(m.queue, none, y); });

@@ -144,7 +144,8 @@ Test(join, refusals) {
     const tdm_tensor *two[] = {&a->t, &b->t}, *mixed[] = {&a->t, &half->t};
     const tdm_tensor *tall[] = {&a->t, &other->t}, *flat[] = {&a->t, &line->t};
     const tdm_tensor *hole[] = {&a->t, NULL}, *own[] = {&a->t, &y->t};
-    REFUSED(tdm_concat(queue, NULL, 2, 1, &y->t), argument, "tensors");
+    REFUSED(tdm_concat(queue, NULL, 2, 1, &y->t), argument, "tensors is NULL");
+    REFUSED(tdm_concat(queue, NULL, 0, 1, &y->t), argument, "count is 0");
     REFUSED(tdm_concat(queue, two, 0, 1, &y->t), argument, "count");
     REFUSED(tdm_concat(queue, hole, 2, 1, &y->t), argument, "tensors[1]|NULL");
     REFUSED(tdm_concat(queue, two, 2, 2, &y->t), argument, "dim|2|-2 to 1");

@@ -5,9 +5,26 @@
 #ifndef TANDEM_ARRAYS_HPP
 #define TANDEM_ARRAYS_HPP
 
+#include <cstdint>
+#include <limits>
+
 #include <tandem/functions.hpp> // IWYU pragma: export
 
 namespace tandem {
+
+namespace detail {
+/** a + b, at most INT64_MAX, which is refused as an extent. */
+inline std::int64_t sum_of(std::int64_t a, std::int64_t b) noexcept {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    return b > most - a ? most : a + b;
+}
+/** The same of extent · times; negative times give a negative extent. */
+inline std::int64_t product_of(std::int64_t extent, std::int64_t times) noexcept {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    if (times < 0) return extent > 0 ? -extent : 0;
+    return extent > 0 && times > most / extent ? most : extent * times;
+}
+} // namespace detail
 
 /** Rows of a table by their numbers: [indices…, cols…]. */
 inline Tensor gather_rows(const Queue &queue, const Tensor &table, const Tensor &indices) {
@@ -33,7 +50,7 @@ inline Tensor concat(const Queue &queue, const std::vector<Tensor> &tensors, int
     for (const Tensor &tensor : tensors) {
         const int at = dim < 0 ? dim + tensor->ndim : dim;
         all.push_back(tensor);
-        if (at >= 0 && at < tensor->ndim) extent += tensor->shape[at];
+        if (at >= 0 && at < tensor->ndim) extent = detail::sum_of(extent, tensor->shape[at]);
     }
     Tensor y;
     if (!tensors.empty() && tensors[0]->ndim > 0) {
@@ -52,10 +69,10 @@ inline Tensor stack(const Queue &queue, const std::vector<Tensor> &tensors, int 
     for (const Tensor &tensor : tensors)
         all.push_back(tensor);
     Tensor y;
-    if (!tensors.empty() && tensors[0]->ndim > 0) {
+    if (!tensors.empty()) {
+        const int ndim = detail::given(tensors[0]).ndim;
+        const int inside = std::clamp(dim < 0 ? dim + ndim + 1 : dim, 0, ndim);
         std::vector<std::int64_t> shape = tensors[0].shape();
-        const int at = dim < 0 ? dim + tensors[0]->ndim + 1 : dim;
-        const int inside = std::clamp(at, 0, tensors[0]->ndim);
         shape.insert(shape.begin() + inside, static_cast<std::int64_t>(tensors.size()));
         y = detail::make(queue, tensors[0]->dtype, shape);
     }
@@ -97,28 +114,31 @@ inline Tensor sort(const Queue &queue, const Tensor &x, bool descending = false)
 inline Tensor roll(const Queue &queue, const Tensor &x, const std::vector<std::int64_t> &shifts,
                    const std::vector<int> &dims) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    if (shifts.size() < dims.size())
-        throw std::invalid_argument("tandem::roll: a shift is missing");
+    if (shifts.size() != dims.size())
+        throw std::invalid_argument("tandem::roll: there must be as many shifts as dims");
     tandem::check(tdm_roll(queue, x, shifts.data(), dims.data(), dims.size(), y));
     return y;
 }
 
 /** x so many times along each of the last dimensions. */
 inline Tensor tile(const Queue &queue, const Tensor &x, const std::vector<std::int64_t> &times) {
+    static_cast<void>(detail::given(x));
     std::vector<std::int64_t> shape = x.shape();
     if (shape.size() < times.size()) shape.insert(shape.begin(), times.size() - shape.size(), 1);
-    for (std::size_t i = 1; i <= times.size(); i++)
-        shape[shape.size() - i] *= times[times.size() - i];
+    for (std::size_t i = 1; i <= times.size(); i++) {
+        std::int64_t &extent = shape[shape.size() - i];
+        extent = detail::product_of(extent, times[times.size() - i]);
+    }
     return detail::into(detail::make(queue, x->dtype, shape), tdm_tile, queue, x);
 }
 
 namespace detail {
 /** Of x's shape with another extent of dim, if there is such a dimension. */
 inline Tensor make_along(const Queue &queue, const Tensor &x, int dim, std::int64_t extent) {
-    std::vector<std::int64_t> shape = x.shape();
-    const int at = dim < 0 ? dim + x->ndim : dim;
-    if (at >= 0 && at < x->ndim) shape[static_cast<std::size_t>(at)] = extent;
-    return make(queue, x->dtype, shape);
+    tdm_tensor y = given(x);
+    const int at = dim < 0 ? dim + y.ndim : dim;
+    if (at >= 0 && at < y.ndim) y.shape[at] = extent;
+    return make(queue, y.dtype, shape_of(y));
 }
 
 inline std::int64_t extent_of(const Tensor &x, int dim) noexcept { /**< 0 of no dimension */
@@ -129,15 +149,15 @@ inline std::int64_t extent_of(const Tensor &x, int dim) noexcept { /**< 0 of no 
 
 /** Each element `times` times in a row along dim. */
 inline Tensor repeat(const Queue &queue, const Tensor &x, std::int64_t times, int dim) {
-    return detail::into(detail::make_along(queue, x, dim, times * detail::extent_of(x, dim)),
-                        tdm_repeat, queue, x, dim);
+    const std::int64_t extent = detail::product_of(detail::extent_of(x, dim), times);
+    return detail::into(detail::make_along(queue, x, dim, extent), tdm_repeat, queue, x, dim);
 }
 
 /** The differences of neighbours along dim, n times. */
 inline Tensor diff(const Queue &queue, const Tensor &x, int dim = -1, std::int64_t n = 1) {
     const std::int64_t extent = detail::extent_of(x, dim);
-    return detail::into(detail::make_along(queue, x, dim, n < extent ? extent - n : 0), tdm_diff,
-                        queue, x, dim, n);
+    const std::int64_t left = n >= 0 && n < extent ? extent - n : 0;
+    return detail::into(detail::make_along(queue, x, dim, left), tdm_diff, queue, x, dim, n);
 }
 
 /** What the indices name along dim. */

@@ -334,7 +334,9 @@ class Tensor {
     template <typename T>
     static Tensor from_host(const Queue &queue, const std::vector<T> &data, Shape shape) {
         static_assert(!std::is_same_v<T, bool>, "a vector of bool is not an array");
-        if (!shape.has(data.size()))
+        const bool is_shape =
+            shape.ndim() > 0 && shape.ndim() <= TDM_MAX_DIMS; // else refused below
+        if (is_shape && !shape.has(data.size()))
             throw std::invalid_argument(
                 "tandem::Tensor::from_host: the vector has " + std::to_string(data.size()) +
                 " elements, which is not what the shape " + shape.text() + " has");

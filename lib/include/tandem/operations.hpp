@@ -191,7 +191,7 @@ inline Tensor attention(const Queue &queue, const Tensor &q, const Tensor &k, co
     o.mask = detail::optional(options.mask);
     o.lengths = detail::optional(options.lengths);
     o.offsets = detail::optional(options.offsets);
-    tdm_tensor shape = *q.get();
+    tdm_tensor shape = detail::given(q);
     if (q->ndim >= 1 && v->ndim >= 1) shape.shape[q->ndim - 1] = v->shape[v->ndim - 1];
     return detail::into(detail::make(queue, q->dtype, detail::shape_of(shape)), tdm_attention,
                         queue, &o, q, k, v);
