@@ -286,7 +286,16 @@ tdm_status tdm_check_fork(void) {
 tdm_status tdm_check_operands(const char *function, tdm_queue *queue, const tdm_operand *operands,
                               int count) {
     TDMI_UNCANCELLED();
+    TDMI_NOT_NULL(__func__, function);
     TDMI_TRY(tdmi_check_not_recording(function, queue));
+    if (count < 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: count is %d, at least 0", function,
+                         count);
+    if (count > 0) TDMI_NOT_NULL(function, operands);
+    for (int i = 0; i < count; i++)
+        if (!operands[i].name)
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: operands[%d].name is NULL", function,
+                             i);
     return tdmi_check_args(function, queue, operands, count);
 }
 

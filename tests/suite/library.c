@@ -17,7 +17,9 @@ Test(library, fail) {
     char same[64];
     REFUSED(tdm_fail(TDM_ERROR_IO, "the disk is full: 100 %s"), TDM_ERROR_IO, "full: 100 %s");
     snprintf(same, sizeof same, "%s", tdm_last_error());
-    REFUSED(tdm_fail(TDM_ERROR_BACKEND, tdm_last_error()), TDM_ERROR_BACKEND, same);
+    CHECK(tdm_fail(TDM_ERROR_BACKEND, tdm_last_error()) == TDM_ERROR_BACKEND &&
+              strcmp(tdm_last_error(), same) == 0,
+          "%s", tdm_last_error());
     REFUSED(tdm_fail(TDM_ERROR_IO, NULL), TDM_ERROR_IO, tdm_status_text(TDM_ERROR_IO));
 }
 
@@ -61,6 +63,11 @@ Test(library, operands) {
         const tdm_operand both[] = {wrong[k].first, wrong[k].second};
         REFUSED(tdm_check_operands("lib_f", queue, both, 2), wrong[k].status, wrong[k].words);
     }
+    const tdm_operand nameless[] = {{"x", &x, 0, 0}, {NULL, &y, 0, 0}};
+    REFUSED(tdm_check_operands("lib_f", queue, NULL, 1), invalid, "lib_f: operands is NULL");
+    REFUSED(tdm_check_operands("lib_f", queue, right, -1), invalid, "lib_f: count is -1");
+    REFUSED(tdm_check_operands("lib_f", queue, nameless, 2), invalid, "operands[1].name is NULL");
+    REFUSED(tdm_check_operands(NULL, queue, right, 4), invalid, "function is NULL");
     OK(tdm_graph_create(queue, &graph));
     OK(tdm_graph_begin(graph));
     REFUSED(tdm_check_operands("lib_f", queue, right, 4), invalid, "lib_f: queue is recording");
