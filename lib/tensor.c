@@ -40,6 +40,7 @@ tdm_tensor tdm_tensor_3d(tdm_buffer *buffer, tdm_dtype dtype, int64_t batch, int
 
 bool tdm_tensor_is_contiguous(const tdm_tensor *tensor) {
     int64_t stride = 1;
+    if (!tensor) return false;
     for (int i = tensor->ndim - 1; i >= 0; i--)
         if (tensor->shape[i] == 0) return true;
     for (int i = tensor->ndim - 1; i >= 0; i--) {
@@ -51,6 +52,7 @@ bool tdm_tensor_is_contiguous(const tdm_tensor *tensor) {
 
 int64_t tdm_tensor_get_count(const tdm_tensor *tensor) {
     int64_t count = 1;
+    if (!tensor) return 0;
     for (int i = 0; i < tensor->ndim; i++)
         if (tensor->shape[i] == 0) return 0;
     for (int i = 0; i < tensor->ndim; i++) /* a product that overflows is refused by the checks */

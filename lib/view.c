@@ -87,19 +87,30 @@ tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1, td
     return TDM_OK;
 }
 
-/* The one extent that is -1 becomes what the others leave; where that is no number, or two are -1, it stays. */
-static void infer_extent(const tdm_tensor *tensor, int ndim, int64_t *extents) {
-    int64_t rest = tdm_tensor_get_count(tensor);
+/* The one extent that is -1 becomes what the others leave. */
+static tdm_status infer_extent(const char *function, const tdm_tensor *tensor, int ndim,
+                               int64_t *extents) {
+    const int64_t count = tdm_tensor_get_count(tensor);
+    int64_t rest = count;
     int at = -1;
+    bool divides = true;
     for (int i = 0; i < ndim; i++) {
-        if (extents[i] == -1 && at < 0) {
+        if (extents[i] == -1 && at >= 0)
+            return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: shape has more than one -1", function);
+        if (extents[i] == -1) {
             at = i;
             continue;
         }
-        if (extents[i] < 1 || rest % extents[i] != 0) return;
-        rest /= extents[i];
+        divides = divides && extents[i] > 0 && rest % extents[i] == 0;
+        if (divides) rest /= extents[i];
     }
+    if (at >= 0 && !divides)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: shape has -1 in dimension %d, but the tensor's %lld elements do not "
+                         "divide by the others",
+                         function, at, (long long)count);
     if (at >= 0) extents[at] = rest;
+    return TDM_OK;
 }
 
 /* The strides with which a view of as many elements, at least one, walks over the tensor's in their order: each of its
@@ -132,7 +143,7 @@ tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t 
     TDMI_TRY(check_ndim(__func__, ndim, shape));
     int64_t extents[TDM_MAX_DIMS];
     memcpy(extents, shape, (size_t)ndim * sizeof *shape);
-    infer_extent(tensor, ndim, extents);
+    TDMI_TRY(infer_extent(__func__, tensor, ndim, extents));
     tdm_tensor made = tdmi_tensor_contiguous(tensor->buffer, tensor->dtype, ndim, extents);
     made.offset = tensor->offset;
     size_t bytes;
