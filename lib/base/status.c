@@ -165,7 +165,8 @@ tdm_status tdmi_attempt_end(tdm_status status) {
 void tdmi_outcome_add(tdmi_outcome *outcome, tdm_status status) {
     if (status == TDM_OK || outcome->status != TDM_OK) return;
     outcome->status = status;
-    snprintf(outcome->why, sizeof outcome->why, "%s", last_error);
+    snprintf(outcome->why, sizeof outcome->why, "%s",
+             last_error[0] ? last_error : tdm_status_text(status));
 }
 
 tdm_status tdmi_outcome_end(const tdmi_outcome *outcome) {

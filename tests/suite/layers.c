@@ -277,6 +277,11 @@ static tdm_status apply(const tdm_replica *replica, void *user) {
                             TDM_ACTIVATION_NONE, replica->output);
 }
 
+static tdm_status fail_silently(const tdm_replica *replica, void *user) {
+    (void)replica, (void)user;
+    return TDM_ERROR_IO;
+}
+
 /* A batch over one to all devices equals the batch on one, in order, for batches that divide, that
  * do not, and that are smaller than the number of devices; twice with one mirror. */
 Test(layers, mirror) {
@@ -388,6 +393,9 @@ Test(layers, mirror_refusals) {
     array *x = array_2d(TDM_F32, 4, 3, 3), *y = array_2d(TDM_F32, 5, 3, 3);
     REFUSED(tdm_mirror_run(queue, mirror, apply, &s, 1, &x->t, &y->t), TDM_ERROR_INVALID_SHAPE,
             "unequal|inputs[0] is [4, 3]|output is [5, 3]");
+    x = array_2d(TDM_F32, 5, 3, 3);
+    REFUSED(tdm_mirror_run(queue, mirror, fail_silently, NULL, 1, &x->t, &y->t), TDM_ERROR_IO,
+            tdm_status_text(TDM_ERROR_IO));
     REFUSED(tdm_mirror_run(queue, mirror, NULL, &s, 1, &x->t, &y->t), argument, "function");
     REFUSED(tdm_mirror_run(queue, NULL, apply, &s, 1, &x->t, &y->t), argument, "mirror");
     REFUSED(tdm_mirror_run(queue, mirror, apply, &s, 1, NULL, &y->t), argument, "inputs");
