@@ -246,11 +246,10 @@ Test(tensor_files_refused, disk_full) {
     for (int i = 0; i < 3; i++) {
         less.rlim_cur = i == 0 ? 70000 : i == 1 ? 10 : 0;
         setrlimit(RLIMIT_FSIZE, &less);
-        tdm_status status = tdm_save(queue, dict, folder_path("f"), i ? NULL : &options);
-        setrlimit(RLIMIT_FSIZE, &limit);
         char words[64];
         snprintf(words, sizeof words, "byte %d|tdm_save", (int)less.rlim_cur);
-        REFUSED(status, TDM_ERROR_IO, words);
+        REFUSED(tdm_save(queue, dict, folder_path("f"), i ? NULL : &options), TDM_ERROR_IO, words);
+        setrlimit(RLIMIT_FSIZE, &limit);
         check_old();
     }
     OK(tdm_save(queue, dict, folder_path("f"), &options));
@@ -292,6 +291,21 @@ Test(tensor_files_refused, leftovers) {
     OK(tdm_file_open(folder_path("f"), &opened));
     tdm_file_destroy(opened);
     CHECK(folder_holds(".tandem-1-2-3.tmp.bak|f"), "files");
+}
+
+/* Such a file of a read-only model. Root may write that, and takes another user's rights. */
+Test(tensor_files_refused, read_only_leftover) {
+    static const char left[] = ".tandem-7fffffff-1a2b-0.tmp";
+    enum { OTHER_USER = 65534 };
+    const bool is_root = geteuid() == 0;
+    if (is_root &&
+        (chown(folder_path("."), OTHER_USER, (gid_t)-1) != 0 || seteuid(OTHER_USER) != 0))
+        check_skip("root cannot take another user's rights here");
+    file_write(folder_path(left), "x", 1);
+    if (chmod(folder_path(left), 0444) != 0) abort();
+    OK(tdm_save(queue, dict, folder_path("g"), NULL));
+    if (is_root && seteuid(0) != 0) abort();
+    CHECK(folder_holds("f|g"), "files");
 }
 
 /* A file that is cut short after it was opened, or while it is read. */
