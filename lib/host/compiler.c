@@ -201,6 +201,8 @@ static tdm_status run_compiler(const folder *self, const char *file, const char 
     enum { MOST = 64 };
     static const char *const english[] = {"LC_ALL=C", "LANGUAGE", NULL};
     static const char *const own[] = {"-std=gnu11",
+                                      "-Ulinux", /* a kernel's parameters may have these names */
+                                      "-Uunix",
                                       "-O3",
                                       "-ffp-contract=fast",
                                       "-fno-math-errno",

@@ -99,6 +99,19 @@ static bool check_two(tdm_dtype dtype, int64_t cols) {
     return RUN_SOURCE(text, "two", IN("x", x), OUT("y", y), OUT("z", z)) &&
            ARRAY_CHECK(y, want_y, NULL) && ARRAY_CHECK(z, want_z, bound) && ARRAY_SAME(x);
 }
+/* Parameters whose names are macros of compilers for C. */
+static bool check_names(tdm_dtype dtype, int64_t cols) {
+    static const char text[] = "KERNEL(names)\n{\n    FOR_ROWS(row, ROWS)\n    {\n"
+                               "        GLOBAL const T *const from = ROW(linux, row);\n"
+                               "        GLOBAL T *const to = ROW(unix, row);\n"
+                               "        FOR_LANES_APART(j, COLS)\n        {\n"
+                               "            to[j] = from[j];\n        }\n    }\n}\n";
+    array *x = array_2d(dtype, ROWS, cols, cols), *y = array_2d(dtype, ROWS, cols, cols);
+    array_uniform(x, -1, 1);
+    return RUN_SOURCE(text, "names", IN("linux", x), OUT("unix", y)) && ARRAY_CHECK(y, x->v, NULL);
+}
+Test(source_macros, names) { on_all("linux, unix", check_names); }
+
 Test(source_macros, two_outputs) { on_all("FOR_LANES_WRITE2", check_two); }
 
 /* INDEX_AT, FOR_DIMS, PRIVATE_ARRAY, UNROLL, APART, FOR_LANES_APART, FOR_LANES_ROLLED, FOR_LANES_FILL, FILL, TO_T,
