@@ -9,7 +9,7 @@
 
 #include "shell.h"
 
-#define TUNE TEST_PROGRAM " tune --device cpu --budget 1 --shapes $D/list"
+#define TUNE TEST_PROGRAM " tune --device cpu --budget 20 --shapes $D/list"
 #define EXPLAIN TEST_PROBE " explain cpu "
 
 static void start(void) { shell_start("tune"); }
