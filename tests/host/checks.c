@@ -2,9 +2,11 @@
 /* The tests' own tools: a comparison that cannot fail guards nothing. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/function_errors.h"
 #include "operations/formulas.h"
 #include "operations/list.h"
 #include "reference/random.h"
@@ -122,12 +124,10 @@ Test(checks, references) {
 Test(checks, sums) {
     const int64_t n = INT64_C(1) << 20;
     long_sum equal = {0, 0}, mixed = {0, 0};
-    long double plain = 0;
     for (int64_t i = 0; i < n; i++) {
         const long double term = (long double)(1.0 / 3.0);
         long_sum_add(&equal, term);
         long_sum_add(&mixed, i % 4 == 3 ? -term : term);
-        plain += term;
     }
     const double want = ldexp(1.0 / 3.0, 20), got = (double)long_sum_of(equal);
     CHECK(got == want, "the sum is %a, not %a", got, want);
@@ -136,7 +136,36 @@ Test(checks, sums) {
     long_sum_add(&equal, -(long double)INFINITY);
     long_sum_add(&equal, 1);
     CHECK(long_sum_of(equal) == -(long double)INFINITY, "%Lg", long_sum_of(equal));
-    CHECK((double)plain != want, "a plain sum is as good");
+}
+
+/* The bounds of functions, which are the library's list, are what docs/accuracy.md promises. */
+Test(checks, promises) {
+#define BOUND(NAME, name, cpu, other, any, number) {#name, {cpu, other}},
+    static const struct {
+        const char *name;
+        double bound[2];
+    } bounds[] = {TDM_FUNCTION_ERRORS(BOUND)};
+    enum { COUNT = sizeof bounds / sizeof *bounds };
+    FILE *const page = fopen(TEST_PAGES "/accuracy.md", "r");
+    char line[256], name[32], promise[32], wanted[32];
+    int found = 0, tables = 0;
+    bool other = false;
+    for (; page && fgets(line, sizeof line, page);) {
+        tables += strncmp(line, "| function |", 12) == 0;
+        if (strncmp(line, "## ", 3) == 0) other = strncmp(line, "## cpu", 6) != 0;
+        if (sscanf(line, "| `%31[a-z_0-9]` | %31s |", name, promise) != 2) continue;
+        size_t i = 0;
+        while (i < COUNT && strcmp(bounds[i].name, name) != 0)
+            i++;
+        const double bound = i < COUNT ? bounds[i].bound[other] : 0;
+        snprintf(wanted, sizeof wanted, isinf(bound) ? "–" : "%g", bound);
+        CHECK(strcmp(promise, wanted) == 0, "%s: %s is promised, the list has %s", name, promise,
+              wanted);
+        found += i < COUNT;
+    }
+    CHECK(tables == 4 && found == tables * COUNT, "%d rows of %d in %d tables", found, COUNT,
+          tables);
+    if (page) fclose(page);
 }
 
 /* The seed decides the numbers. */
@@ -166,6 +195,27 @@ Test(checks, running_programs) {
     CHECK(r.exit_status == -1, "a signal gave %d", r.exit_status);
     run_shell(changes, "exec sleep 20", 1, &r);
     CHECK(r.exit_status == -1, "the time limit gave %d", r.exit_status);
+}
+
+/* In the plain runner a test that fails and is skipped then has failed, and one that is skipped is not tested. */
+Test(checks, skips) {
+    run_result r;
+    for (int together = 0; together < 2; together++) {
+        const char *const changes[] = {together ? "HOW=--together" : "HOW=--filter=", NULL};
+        run_shell(
+            changes,
+            "cd " TEST_SOURCE "/tests && t=$(mktemp -d) && cat >$t/t.c <<'END' && "
+            "cc -std=gnu11 -I. -Isupport/plain support/tags.c support/plain/runner.c "
+            "support/plain/apart_posix.c $t/t.c -o $t/t && $t/t $HOW; s=$?; rm -r $t; exit $s\n"
+            "#include <criterion/criterion.h>\n"
+            "TestSuite(s, .init = NULL);\n"
+            "Test(s, fails) { cr_expect_fail(\"no\"); cr_skip_test(\"left out\"); }\n"
+            "Test(s, skips) { cr_skip_test(\"left out\"); }\n"
+            "END\n",
+            60, &r);
+        CHECK(r.exit_status == 1 && contains_words(r.output, "Tested: 1 |Failing: 1 |Skipped: 1"),
+              "%d %s", r.exit_status, r.output);
+    }
 }
 
 /* The benchmark's inputs: in their range, exact in their dtype, the same for the same seed. */

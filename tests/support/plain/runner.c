@@ -31,7 +31,7 @@ void plain_register(plain_test *test) {
 
 /* Ends the test at hand from within. */
 static _Noreturn void end_test(int status) {
-    if (!together) plain_end_process(status);
+    if (!together) plain_end_process(failed ? failed : status);
     ended = status;
     longjmp(end_of_test, 1);
 }
@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
         if (alone) return run_whole(test);
         if (together) fprintf(stderr, "[RUN ] %s\n", name); /* which one ended the process */
         int status = together ? run_here(test) : plain_run_apart(run_whole, test);
-        tested++;
+        tested += status != SKIPPED;
         passing += status == 0;
         skipped += status == SKIPPED;
         crashing += status < 0;
