@@ -35,11 +35,13 @@ void check_before(void);
 bool check_ok(const char *file, int line, const char *call, tdm_status status);
 #define OK(call) check_ok(__FILE__, __LINE__, #call, (check_before(), call))
 
-/* The call fails with this status and leaves a message that contains every one of `words`, which
- * are separated by '|'. */
+/* The call fails with this status and leaves a message, not that of an earlier failure, that contains every one of
+ * `words`, which are separated by '|'. */
+void check_before_refusal(void);
 bool check_refused(const char *file, int line, const char *call, tdm_status status,
                    tdm_status wanted, const char *words);
-#define REFUSED(call, wanted, words) check_refused(__FILE__, __LINE__, #call, call, wanted, words)
+#define REFUSED(call, wanted, words)                                                               \
+    check_refused(__FILE__, __LINE__, #call, (check_before_refusal(), call), wanted, words)
 
 /* Does text contain every one of `words`, separated by '|'? Letters of either case. */
 bool contains_words(const char *text, const char *words);
