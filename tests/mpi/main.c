@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
     if (!comm) MPI_Abort(MPI_COMM_WORLD, 1);
     OK(tdm_comm_set_timeout(comm, 120));
     CHECK(tdm_comm_get_rank(comm) == rank && tdm_comm_get_size(comm) == ranks, "rank and size");
+    CHECK(tdm_comm_get_device(comm) == device, "device");
     test_values();
     test_bits();
     test_splits();

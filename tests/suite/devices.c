@@ -165,6 +165,24 @@ Test(devices, copies_between_devices) {
     }
 }
 
+/* A kernel is of one device. */
+Test(devices, kernel_of_another) {
+    static const tdm_parameter parameter = TDM_TENSOR("y");
+    tdm_device *other;
+    tdm_kernel *kernel;
+    char words[128];
+    if (!device_others(&other, 1)) check_skip("there is one device");
+    array *y = array_1d(TDM_F32, 4);
+    const tdm_argument argument = TDM_WITH_TENSOR("y", &y->t);
+    OK(tdm_kernel_elementwise(other, "y = 1", &parameter, 1, &kernel));
+    snprintf(words, sizeof words, "kernel is of %s, but queue is of %s",
+             tdm_device_get_info(other)->id, tdm_device_get_info(device)->id);
+    REFUSED(tdm_kernel_run(queue, kernel, &argument, 1), TDM_ERROR_DEVICE_MISMATCH, words);
+    tdm_kernel_release(kernel);
+    tdm_device_release(other);
+    array_free_all();
+}
+
 /* The counts are those of the list; a card that two backends list counts once. */
 Test(devices, counts) {
 #define BACKEND(NAME, name, value) TDM_##NAME,
@@ -358,7 +376,13 @@ Test(devices, warm) {
     CHECK(tdm_device_get_info(device)->backend == TDM_CPU ? calls == 0 && kernels == 0
                                                           : calls == 3 && kernels == 2,
           "%zu calls, %zu kernels", calls, kernels);
-    if (tdm_device_get_info(device)->backend == TDM_OPENCL && small) return; /* takes too long */
+}
+
+Test(devices, warm_whole) {
+    static const tdm_dtype f32 = TDM_F32;
+    size_t kernels = 7;
+    if (tdm_device_get_info(device)->backend == TDM_OPENCL && small)
+        check_skip("compiling all kernels takes too long");
     OK(tdm_device_warm(device, &f32, 1, &kernels));
     CHECK((kernels > 0) == (tdm_device_get_info(device)->backend != TDM_CPU), "%zu kernels",
           kernels);

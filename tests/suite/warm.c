@@ -10,15 +10,16 @@
 #include "support/folder.h"
 #include "support/sample.h"
 
+static void close_without_cache(void) {
+    device_close();
+    folder_remove();
+}
+
 static void open_without_cache(void) {
     folder_make();
     file_write(folder_path("file"), "", 0);
     if (tdm_configure("TANDEM_CACHE_DIR", folder_path("file/tandem")) == TDM_OK) device_open();
-}
-
-static void close_without_cache(void) {
-    device_close();
-    folder_remove();
+    check_before_skip(close_without_cache);
 }
 
 TestSuite(warm, .init = open_without_cache, .fini = close_without_cache);
@@ -100,7 +101,8 @@ Test(warm, usual_calls) {
     static const tdm_dtype f32 = TDM_F32;
     size_t kernels = 0;
     check_case("what is compiled after tdm_device_warm");
-    if (tdm_device_get_info(device)->backend == TDM_OPENCL && small) return; /* takes too long */
+    if (tdm_device_get_info(device)->backend == TDM_OPENCL && small)
+        check_skip("compiling all kernels takes too long");
     array *x = usual(array_2d(TDM_F32, ROWS, COLS, COLS)),
           *y = usual(array_2d(TDM_F32, ROWS, COLS, COLS));
     array_uniform(x, -1, 1);
