@@ -5,7 +5,8 @@
  * A function without _async returns when the bytes have arrived. With _async it returns when the
  * transfer is queued: host memory it reads or writes must stay valid and untouched until the queue
  * has passed that point. Offsets and sizes are in bytes; a range outside the buffer is
- * TDM_ERROR_OUT_OF_RANGE; size 0 is a no-op that succeeds.
+ * TDM_ERROR_OUT_OF_RANGE; size 0 is a no-op that succeeds, but for what is checked before: a write of 0 bytes into a
+ * read-only buffer is TDM_ERROR_READ_ONLY.
  *
  * When a wait fails, queued work may still read and write the host memory it was given, of calls
  * without _async too: the caller's own must stay until tdm_queue_finish of that queue has succeeded
@@ -86,10 +87,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_read_async(tdm_queue *queue, const td
                                                       size_t offset, void *destination,
                                                       size_t size);
 
-/** Buffer to buffer, between any two devices of any two backends; ranges of one buffer must not
- * overlap. The queue is of either device. Work on the other device must have been waited for (an
- * event through tdm_queue_wait_event, or a finish). Between devices the _async form waits too. The
- * first copy between two CUDA devices enables peer access permanently, where the cards have it. */
+/** Buffer to buffer, between any two devices of any two backends; ranges of one buffer must not overlap
+ * (TDM_ERROR_OVERLAP). The queue is of either device. Work on the other device must have been waited for (an event
+ * through tdm_queue_wait_event, or a finish). Between devices the _async form waits too. The first copy between two
+ * CUDA devices enables peer access permanently, where the cards have it. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_copy(tdm_queue *queue, const tdm_buffer *source,
                                                 size_t source_offset, tdm_buffer *destination,
                                                 size_t destination_offset, size_t size);
@@ -99,7 +100,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_copy_async(tdm_queue *queue, const td
                                                       size_t destination_offset, size_t size);
 
 /** Repeats a pattern of 1, 2, 4, 8 or 16 bytes (read before the call returns). Offset and size are
- * multiples of pattern_size. */
+ * multiples of pattern_size. Other numbers are TDM_ERROR_INVALID_ARGUMENT. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
                                                 size_t size, const void *pattern,
                                                 size_t pattern_size);
@@ -108,8 +109,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_fill_async(tdm_queue *queue, tdm_buff
                                                       size_t offset, size_t size,
                                                       const void *pattern, size_t pattern_size);
 
-/** Access of tdm_buffer_map; at least one. WRITE without READ leaves the mapped bytes undefined
- * until they are written. */
+/** Access of tdm_buffer_map; at least one, else TDM_ERROR_INVALID_ARGUMENT. WRITE without READ leaves the mapped bytes
+ * undefined until they are written. */
 enum { TDM_MAP_READ = 1u, TDM_MAP_WRITE = 2u };
 
 /** Gives the host a pointer to a range; no copy where host and device share memory. Between map and
@@ -135,7 +136,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buf
                                                        void *pointer);
 
 /** Host memory that the device transfers to and from fastest (pinned where the backend has it).
- * Page-aligned. *pointer is NULL on failure. Takes a reference to the device until freed. */
+ * Page-aligned. size is not 0 (TDM_ERROR_INVALID_ARGUMENT). *pointer is NULL on failure. Takes a reference to the
+ * device until freed. */
 TDM_API TDM_MUST_USE tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer);
 
 /** Frees what tdm_host_alloc gave for this device. The queues that use it have been waited for;

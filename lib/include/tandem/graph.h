@@ -52,8 +52,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_graph_end(tdm_graph *graph);
 TDM_API TDM_MUST_USE tdm_status tdm_graph_replay(tdm_graph *graph);
 
 /** From the next replay on the operations use `replacement` wherever they use `buffer`: a buffer of the same
- * device that is at least as large and that the graph does not use (TDM_ERROR_OVERLAP). The graph then holds a
- * reference to `replacement` instead of `buffer`. */
+ * device (TDM_ERROR_DEVICE_MISMATCH) that is at least as large (TDM_ERROR_OUT_OF_RANGE), that the graph does not use
+ * (TDM_ERROR_OVERLAP) and that is not read-only if the graph writes it (TDM_ERROR_READ_ONLY). A buffer that the graph
+ * does not use is TDM_ERROR_INVALID_ARGUMENT. The graph then holds a reference to `replacement` instead of `buffer`. */
 TDM_API TDM_MUST_USE tdm_status tdm_graph_set_buffer(tdm_graph *graph, const tdm_buffer *buffer,
                                                      tdm_buffer *replacement);
 

@@ -16,7 +16,7 @@ extern "C" {
 /** Adds a linear layer's parameters to a dict, on the queue's device: "<prefix>weight"
  * [out_features, in_features] and, with `bias`, "<prefix>bias" [out_features], both uniform in
  * [-1/√in_features, 1/√in_features), as PyTorch's nn.Linear (Kaiming-uniform with a = √5: He et al.
- * 2015). dtype is f32, f64 (where the device has it), f16 or bf16; prefix may be "". */
+ * 2015). Features are at least 1. dtype is f32, f64 (where the device has it), f16 or bf16; prefix may be "". */
 TDM_API TDM_MUST_USE tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator,
                                                   const char *prefix, int64_t in_features,
                                                   int64_t out_features, bool bias, tdm_dtype dtype,

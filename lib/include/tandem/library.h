@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/** Sets what tdm_last_error returns: one sentence, without a full stop, which is copied. Returns status. */
+/** Sets what tdm_last_error returns: one sentence, without a full stop, which is copied; NULL for
+ * tdm_status_text(status). Returns status. */
 TDM_API tdm_status tdm_fail(tdm_status status, const char *sentence);
 
 /** TDM_ERROR_FORKED in a forked child whose parent had used Tandem before, else TDM_OK. Tandem's own functions fail so
@@ -55,7 +56,7 @@ typedef struct tdm_failure tdm_failure;
 TDM_API TDM_MUST_USE tdm_status tdm_failure_create(tdm_queue *queue, tdm_failure **failure);
 
 /** The queue's next tdm_queue_finish returns this status, once, with the sentence in its message; of several failures
- * the first. Also after the queue was destroyed, where it has no effect. */
+ * the first. NULL for tdm_status_text(status). TDM_OK is ignored, and so is a report after the queue was destroyed. */
 TDM_API void tdm_failure_report(tdm_failure *failure, tdm_status status, const char *sentence);
 
 /** Gives the reference back. NULL is allowed. */

@@ -8,7 +8,7 @@
  * them. y has x's shape without these, or with extent 1 in their place: which, its number of
  * dimensions says. When all are reduced it has one element, of any number of dimensions. x and y
  * may have any strides; y overlaps no input. tdm_cumsum, which reduces nothing, says for itself
- * what shape y has and what it may overlap.
+ * what shape y has and what it may overlap. dims that is not NULL with count 0 is refused.
  *
  * Reducing takes as long as reading x, in one pass over it; where no dimension of x has adjacent
  * elements, or where the header of a function says so, x is copied first. A reduced dimension has
@@ -118,7 +118,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_all(tdm_queue *queue, const tdm_tensor *x, c
 
 /** Where along dimension `dim` the largest element is: the first of equal ones, of which -0 and 0
  * are; the first NaN, where there is one, as in NumPy. indices, i32 or i64, has the shape of y
- * above. */
+ * above. An extent of 0 is refused as in tdm_max. */
 TDM_API TDM_MUST_USE tdm_status tdm_argmax(tdm_queue *queue, const tdm_tensor *x, int dim,
                                            tdm_tensor *indices);
 

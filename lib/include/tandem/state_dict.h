@@ -43,14 +43,15 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_set(tdm_state_dict *dict, const c
                                                    const tdm_tensor *tensor);
 
 /** The tensor of that name; its buffer is borrowed from the dict. TDM_ERROR_NOT_FOUND names the
- * nearest name. */
+ * nearest name; *tensor is all zero on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_state_dict_get(const tdm_state_dict *dict, const char *name,
                                                    tdm_tensor *tensor);
 
 /** How many tensors. */
 TDM_API size_t tdm_state_dict_get_count(const tdm_state_dict *dict);
 
-/** The index-th name and tensor, both borrowed. */
+/** The index-th name and tensor, both borrowed. TDM_ERROR_OUT_OF_RANGE past the last; on failure *name is NULL and
+ * *tensor all zero. */
 TDM_API TDM_MUST_USE tdm_status tdm_state_dict_get_item(const tdm_state_dict *dict, size_t index,
                                                         const char **name, tdm_tensor *tensor);
 
@@ -61,7 +62,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict
 TDM_API const char *tdm_state_dict_get_metadata(const tdm_state_dict *dict, const char *key);
 /** How many keys. */
 TDM_API size_t tdm_state_dict_get_metadata_count(const tdm_state_dict *dict);
-/** The index-th key and value, both borrowed. */
+/** The index-th key and value, both borrowed. TDM_ERROR_OUT_OF_RANGE past the last; both are NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_state_dict_get_metadata_item(const tdm_state_dict *dict,
                                                                  size_t index, const char **key,
                                                                  const char **value);

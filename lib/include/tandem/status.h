@@ -10,7 +10,10 @@
  * library allocates may grow at their end too: read them through the pointer, do not copy arrays of
  * them. A field that a program sets and that the loaded library is too old to know is
  * TDM_ERROR_UNSUPPORTED; one that such a library does not fill in is TDM_UNKNOWN. docs/stability.md
- * has the rules. */
+ * has the rules.
+ *
+ * A dimension that a tensor does not have is TDM_ERROR_OUT_OF_RANGE in tdm_tensor_slice and tdm_tensor_transpose, and
+ * TDM_ERROR_INVALID_ARGUMENT in operations. */
 #ifndef TANDEM_STATUS_H
 #define TANDEM_STATUS_H
 
@@ -75,7 +78,8 @@ TDM_API const char *tdm_status_text(tdm_status status);
 
 /** What went wrong in the last call of this thread that did not return TDM_OK: names the argument,
  * its value and what was allowed. "" when nothing failed yet. Owned by the library, valid until the
- * next failing call of the same thread. The library never prints. */
+ * next failing call of the same thread, and at most 2047 bytes, to which longer ones are cut. The library never
+ * prints. */
 TDM_API const char *tdm_last_error(void);
 
 #if defined(__cplusplus)

@@ -79,6 +79,9 @@ typedef struct tdm_tensor {
     int64_t offset;            /**< elements from the start of the buffer */
 } tdm_tensor;
 
+/* Views: a shape or strides that are not valid or do not fit are TDM_ERROR_INVALID_SHAPE, what lies outside the buffer
+ * or a dimension is TDM_ERROR_OUT_OF_RANGE, and on failure *view is left as it was. *view may be *tensor. */
+
 /** A contiguous tensor of one dimension at the start of a buffer. */
 TDM_API tdm_tensor tdm_tensor_1d(tdm_buffer *buffer, tdm_dtype dtype, int64_t n);
 /** The same with two dimensions, row-major. */
@@ -87,7 +90,8 @@ TDM_API tdm_tensor tdm_tensor_2d(tdm_buffer *buffer, tdm_dtype dtype, int64_t ro
 TDM_API tdm_tensor tdm_tensor_3d(tdm_buffer *buffer, tdm_dtype dtype, int64_t batch, int64_t rows,
                                  int64_t cols);
 
-/** A contiguous, row-major tensor of any number of dimensions; checked against the buffer's size. */
+/** A contiguous, row-major tensor of any number of dimensions; checked against the buffer's size. On failure *tensor is
+ * all zero. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_init(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
                                                 const int64_t *shape, int64_t offset,
                                                 tdm_tensor *tensor);
@@ -120,10 +124,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_tensor_broadcast(const tdm_tensor *tensor, i
 TDM_API TDM_MUST_USE tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b,
                                                     int *ndim, int64_t *shape);
 
-/** Row-major without gaps? Dimensions of extent 1 may have any stride; an empty tensor is. */
+/** Row-major without gaps? Dimensions of extent 1 may have any stride; an empty tensor is. False for NULL. */
 TDM_API bool tdm_tensor_is_contiguous(const tdm_tensor *tensor);
 
-/** Number of elements. The shape must be valid. */
+/** Number of elements. The shape must be valid. 0 for NULL. */
 TDM_API int64_t tdm_tensor_get_count(const tdm_tensor *tensor);
 
 #if defined(__cplusplus)
