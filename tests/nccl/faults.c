@@ -58,7 +58,7 @@ static void told_later(void) {
     tdm_comm_destroy(other);
 }
 
-/* The file that TANDEM_NCCL_LIBRARY names is not there, or is another library: errors that say so, and what to install. */
+/* The file that TANDEM_NCCL_LIBRARY names is not there, or is another library: errors say so, and what to install. */
 void run_missing(void) {
     const char *file = strrchr(getenv("TANDEM_NCCL_LIBRARY"), '/');
     tdm_nccl_id id = {0};
