@@ -210,12 +210,6 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
 #define NAMED(NAME, name, arity, class, result) NAMED_##NAME(DEFINE)
 TDM_FUNCTION_LIST(NAMED)
 
-/* The integer nearest to a limit, on the side of what it leaves, and as i64 has it. */
-static int64_t limit_of(double rounded) {
-    if (rounded >= 0x1p63) return INT64_MAX;
-    return rounded < -0x1p63 ? INT64_MIN : (int64_t)rounded;
-}
-
 tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low, double high,
                      tdm_tensor *y) {
     TDMI_UNCANCELLED();
@@ -224,16 +218,14 @@ tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low, double h
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NaN, which is not a limit",
                          function, isnan(low) ? "low" : "high");
     const bool floats = !x || (unsigned)x->dtype >= TDM_DTYPE_COUNT || tdm_dtype_is_float(x->dtype);
-    /* the range of the type in which x is compared: beyond it a limit would wrap */
-    const uint8_t type = floats ? TDM_TYPE_F32 : tdmi_type_of(x->dtype);
-    const bool is_unsigned = type == TDM_TYPE_U32 || type == TDM_TYPE_U64;
-    const bool is_wide = type == TDM_TYPE_I64 || type == TDM_TYPE_U64;
-    const double least = is_unsigned ? 0 : is_wide ? -0x1p63 : INT32_MIN;
-    const double most = is_wide ? 0x1p63 : is_unsigned ? UINT32_MAX : INT32_MAX;
+    /* a limit beyond the range of the type in which x is compared is that of the range */
+    const tdm_dtype type = floats                 ? TDM_F32
+                           : x->dtype == TDM_BOOL ? TDM_I32
+                                                  : tdmi_type_dtype(tdmi_type_of(x->dtype));
     tdm_argument arguments[] = {TDM_WITH_TENSOR("x", x), TDM_WITH_NUMBER("low", low),
                                 TDM_WITH_NUMBER("high", high), TDM_WITH_TENSOR("y", y)};
-    arguments[1].integer = limit_of(fmin(fmax(ceil(low), least), most));
-    arguments[2].integer = limit_of(fmin(fmax(floor(high), least), most));
+    arguments[1].integer = (int64_t)tdmi_element_bits(type, ceil(low));
+    arguments[2].integer = (int64_t)tdmi_element_bits(type, floor(high));
     return call(function, queue, floats ? TDMI_CLAMP_NUMBERS : TDMI_CLAMP_INTEGERS, text, arguments,
                 4, 1u << 1 | 1u << 2, floats ? TDM_PARAMETER_NUMBER : TDM_PARAMETER_INTEGER);
 }

@@ -204,8 +204,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_isfinite(tdm_queue *queue, const tdm_tensor 
 /** Is x negative, -0 or a NaN of that sign? */
 TDM_API TDM_MUST_USE tdm_status tdm_signbit(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = x, but low where x is below low, and then high where it is above high; NaN stays. An integer x is compared as
- * the integer type in which expressions compute with it, with the integers of that type between low and high. A limit
- * of NaN is refused. */
+ * the integer type in which expressions compute with it, with the integers of that type between low and high; where
+ * there is none, as between 0.2 and 0.8, y is the next integer below high. A limit of NaN is refused. */
 TDM_API TDM_MUST_USE tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low,
                                           double high, tdm_tensor *y);
 
