@@ -398,23 +398,23 @@ static tdm_status run_one(tdm_queue *queue, const tdmi_product *p) {
     return run_somewhere(queue, p, &choice);
 }
 
-/* Each of the products. */
+bool tdmi_product_of(const tdmi_product *p, int64_t number, tdmi_product *one) {
+    *one = *p;
+    int64_t *const offsets[] = {&one->gemm.a_offset, &one->gemm.b_offset, &one->gemm.c_offset};
+    for (int i = p->apart - 1; i >= 0; i--) {
+        if (p->apart_shape[i] == 0) return false;
+        for (int k = 0; k < 3; k++)
+            *offsets[k] += number % p->apart_shape[i] * p->apart_stride[k][i];
+        number /= p->apart_shape[i];
+    }
+    return number == 0;
+}
+
 static tdm_status run_each(tdm_queue *queue, const tdmi_product *p,
                            tdm_status (*run)(tdm_queue *queue, const tdmi_product *p)) {
-    int64_t count = 1;
-    for (int i = 0; i < p->apart; i++)
-        count *= p->apart_shape[i];
-    for (int64_t number = 0; number < count; number++) {
-        tdmi_product one = *p;
-        int64_t *const offsets[] = {&one.gemm.a_offset, &one.gemm.b_offset, &one.gemm.c_offset};
-        int64_t rest = number;
-        for (int i = p->apart - 1; i >= 0; i--) {
-            for (int k = 0; k < 3; k++)
-                *offsets[k] += rest % p->apart_shape[i] * p->apart_stride[k][i];
-            rest /= p->apart_shape[i];
-        }
+    tdmi_product one;
+    for (int64_t number = 0; tdmi_product_of(p, number, &one); number++)
         TDMI_TRY(run(queue, &one));
-    }
     return TDM_OK;
 }
 

@@ -80,16 +80,18 @@ static void remember(tuner *t) {
     }
 }
 
-/* Runs it once over a C of NaN, and reads C. */
+/* Runs each product once over a C of NaN, and reads C. */
 static tdm_status run_once(tuner *t, const tdmi_blas_choice *choice) {
+    tdmi_product one;
     TDMI_TRY(tdm_fill(t->queue, (double)NAN, t->c));
-    TDMI_TRY(tdmi_run_product(t->queue, &t->product, choice));
+    for (int64_t number = 0; tdmi_product_of(&t->product, number, &one); number++)
+        TDMI_TRY(tdmi_run_product(t->queue, &one, choice));
     return tdm_to_host(t->queue, t->c, t->got);
 }
 
 /* --- times -------------------------------------------------------------------------------------- */
 
-/* Seconds of a run. */
+/* Seconds of a run of the first product. */
 static tdm_status time_runs(const tuner *t, const tdmi_blas_choice *choice, int runs,
                             double *seconds) {
     TDMI_TRY(tdm_queue_finish(t->queue));

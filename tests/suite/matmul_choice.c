@@ -144,6 +144,31 @@ Test(matmul_choice, tune) {
     }
 }
 
+/* Heads of C that lie between each other, with no common stride: C holds all their products. */
+Test(matmul_choice, tune_heads) {
+    enum { BATCH = 2, HEADS = 3, M = 8, COUNT = BATCH * HEADS * M * M };
+    tdm_generator generator = {.seed = (uint64_t)random_integer(0, 1 << 20)};
+    tdm_tensor a, b, held, c, want;
+    float got[COUNT], right[COUNT];
+    OK(tdm_rand(queue, &generator, TDM_F32, TDM_SHAPE(BATCH, HEADS, M, M), &a));
+    OK(tdm_rand(queue, &generator, TDM_F32, TDM_SHAPE(BATCH, HEADS, M, M), &b));
+    OK(tdm_zeros(queue, TDM_F32, TDM_SHAPE(BATCH, M, HEADS, M), &held));
+    OK(tdm_zeros(queue, TDM_F32, TDM_SHAPE(BATCH, HEADS, M, M), &want));
+    OK(tdm_tensor_transpose(&held, 1, 2, &c));
+    tdm_matmul_tuning tuning = TDM_MATMUL_TUNING_DEFAULTS;
+    OK(tdm_matmul_tune(queue, NULL, &a, &b, &c, 0.0, &tuning));
+    OK(tdm_matmul(queue, NULL, &a, &b, &want));
+    OK(tdm_to_host(queue, &c, got));
+    OK(tdm_to_host(queue, &want, right));
+    int wrong = 0;
+    for (int i = 0; i < COUNT; i++)
+        wrong += !(fabsf(got[i] - right[i]) <= 1e-2f);
+    CHECK(wrong == 0, "%d of %d elements are wrong", wrong, COUNT);
+    tdm_tensor *const made[] = {&a, &b, &held, &want};
+    for (int i = 0; i < 4; i++)
+        tdm_tensor_release(made[i]);
+}
+
 /* Calls that are refused leave C and the result as they were. */
 Test(matmul_choice, tune_refuses) {
     array *a = array_2d(TDM_F32, 8, 8, 8), *c = array_2d(TDM_F32, 8, 8, 8);

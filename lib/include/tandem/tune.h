@@ -49,7 +49,8 @@ TDM_API void tdm_matmul_tuning_init(tdm_matmul_tuning *tuning, size_t size);
  * a candidate for which there is no time is not chosen, and with 0 each has a few runs. The arguments are those of
  * tdm_matmul, with the same checks. A and B hold numbers to multiply, such as random ones, whose products do not cancel
  * each other out. beta counts as 0, and C holds the product afterwards. Each candidate's result is compared with that
- * of Tandem's own kernels. The usual choice stays unless another is 3 % faster in two measurements. With TANDEM_BLAS
+ * of Tandem's own kernels. Where matrices lie at no common distance, as heads do, there are several products of one
+ * shape: the first is timed. The usual choice stays unless another is 3 % faster in two measurements. With TANDEM_BLAS
  * only the libraries that it names are tried, and programs with the same TANDEM_BLAS use what is kept.
  *
  * On OpenCL devices whose products run on CLBlast the parameters of its kernels are searched, too, once for
