@@ -24,7 +24,6 @@ static tdm_status write_panels(tdm_queue *queue, const tdm_tensor *weight, tdm_b
         tdmi_cpu_panels_pack(weight->dtype, weight->shape[0], weight->shape[1], rows, panels);
         status = tdm_buffer_write(queue, buffer, 0, panels, buffer->size);
     }
-    if (status == TDM_OK) status = tdm_queue_finish(queue);
     tdmi_queue_let_go(queue, tdmi_free, rows);
     tdmi_queue_let_go(queue, tdmi_free, panels);
     return status;
@@ -39,8 +38,9 @@ static tdm_status make(tdm_queue *queue, const tdm_tensor *weight, tdm_tensor *p
     tdm_buffer *buffer;
     TDMI_TRY(tdm_buffer_create(queue->device, (size_t)bytes, &buffer));
     tdm_tensor made = tdmi_tensor_contiguous(buffer, weight->dtype, 2, weight->shape);
-    const tdm_status status =
+    tdm_status status =
         panels ? write_panels(queue, weight, buffer) : tdm_cast(queue, weight, &made);
+    if (status == TDM_OK) status = tdm_queue_finish(queue);
     if (status != TDM_OK) {
         tdm_buffer_release(buffer);
         return status;
@@ -55,6 +55,8 @@ static tdm_status make(tdm_queue *queue, const tdm_tensor *weight, tdm_tensor *p
 tdm_status tdm_pack_weight(tdm_queue *queue, const tdm_tensor *weight, tdm_tensor *packed) {
     TDMI_UNCANCELLED();
     TDMI_NOT_NULL(__func__, packed);
+    if (weight == packed) /* the caller's reference of weight would be lost */
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: packed is weight itself", __func__);
     const tdmi_arg args[] = {{"weight", weight, 0, 0}};
     TDMI_TRY(tdmi_check_not_recording(__func__, queue));
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 1));

@@ -129,6 +129,26 @@ Test(packed, same_bits) {
     }
 }
 
+/* Packed on return, and so is all that the queue was given before. */
+Test(packed, complete) {
+    tdm_event *event;
+    OK(tdm_event_create(device, &event));
+    for (int d = 0; d < float_dtype_count; d++) {
+        array *w = random_2d(float_dtypes[d], 64, 64, 64);
+        tdm_tensor packed;
+        bool done = false;
+        check_case("%s", tdm_dtype_name(float_dtypes[d]));
+        OK(tdm_fill(queue, 1, &w->t));
+        OK(tdm_queue_record_event(queue, event));
+        if (!OK(tdm_pack_weight(queue, &w->t, &packed))) return;
+        OK(tdm_event_query(event, &done));
+        CHECK(done, "what was before it is not done");
+        tdm_tensor_release(&packed);
+        array_free_all();
+    }
+    tdm_event_destroy(event);
+}
+
 /* A recorded product finds the weight, and what x holds by then. */
 Test(packed, graph) {
     array *x = random_2d(TDM_F32, 4, 24, 24), *w = random_2d(TDM_F32, 40, 24, 24);
@@ -198,6 +218,7 @@ Test(packed, refusals) {
     REFUSED(tdm_pack_weight(queue, &cube->t, &view), TDM_ERROR_INVALID_SHAPE,
             "[2, 2, 2]|[out, in]");
     REFUSED(tdm_pack_weight(queue, &w->t, NULL), TDM_ERROR_INVALID_ARGUMENT, "packed is NULL");
+    REFUSED(tdm_pack_weight(queue, &w->t, &w->t), TDM_ERROR_INVALID_ARGUMENT, "weight itself");
     REFUSED(tdm_buffer_write(queue, p.buffer, 0, host, 4), TDM_ERROR_READ_ONLY, "read-only");
     REFUSED(tdm_add(queue, &x->t, &p, &y->t), unsupported, "b is packed|tdm_matmul");
     REFUSED(tdm_softmax(queue, &x->t, &p), unsupported, "y is packed");
