@@ -176,5 +176,7 @@ tdm_status tdmi_check_alike(const char *function, tdm_queue *queue, const tdm_te
 tdm_status tdmi_copy_into(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
     tdm_elementwise_args args = {.alpha = tdmi_scalar(1)};
     const tdm_tensor *operands[3] = {y, x, NULL};
+    /* another operation may have begun since y was checked */
+    TDMI_TRY(tdmi_order(queue, y->buffer, true));
     return tdmi_run_strided(queue, tdmi_cast_variant(y->dtype, x->dtype), operands, &args);
 }

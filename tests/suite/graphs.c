@@ -376,3 +376,88 @@ Test(graphs, what_is_between_launches) {
     tdm_buffer_release(source);
     tdm_buffer_release(result);
 }
+
+/* What operations of several launches are given, and their outputs: views with and without gaps. */
+typedef struct operands {
+    array *x, *across, *half, *indices, *row, *y, *y_across, *y_row, *y_half, *y_i64, *y_truths;
+} operands;
+
+enum { SIDE = 8 };
+
+static array *square(tdm_dtype dtype, bool across) {
+    const int64_t shape[] = {SIDE, SIDE}, strides[] = {1, SIDE};
+    return array_new(dtype, 2, shape, across ? strides : NULL);
+}
+
+/* Makes the call of that number, and gives its output; NULL after the last. */
+static const array *call_number(int number, const operands *o) {
+    static const int first = 0, last = 1;
+    static const int64_t shift = 3;
+    tdm_tensor one = tdm_tensor_1d(o->y_row->t.buffer, TDM_F32, 1);
+    const tdm_tensor *const x = &o->x->t, *const across = &o->across->t;
+    const tdm_tensor column = tdm_tensor_1d(o->indices->t.buffer, TDM_I32, SIDE);
+#define CALL(n, output, call)                                                                      \
+    case n:                                                                                        \
+        check_case(#call);                                                                         \
+        return OK(call) ? o->output : NULL;
+    switch (number) {
+        CALL(0, y_across, tdm_take_along_axis(queue, x, &o->indices->t, 1, &o->y_across->t))
+        CALL(1, y_across, tdm_take_along_axis(queue, across, &o->indices->t, 0, &o->y_across->t))
+        CALL(2, y_across, tdm_cumsum(queue, x, 0, &o->y_across->t))
+        CALL(3, y, tdm_cumprod(queue, across, 1, &o->y->t))
+        CALL(4, y_across, tdm_diff(queue, x, 0, 0, &o->y_across->t))
+        CALL(5, y_across, tdm_triu(queue, x, 0, &o->y_across->t))
+        CALL(6, y_row, tdm_norm_over(queue, TDM_NORM_L1, across, &last, 1, &o->y_row->t))
+        CALL(7, y_half, tdm_norm_over(queue, TDM_NORM_L2, &o->half->t, &last, 1, &o->y_half->t))
+        CALL(8, y_i64, tdm_count_nonzero(queue, across, &last, 1, &o->y_i64->t))
+        CALL(9, y_i64, tdm_argmax(queue, across, 1, &o->y_i64->t))
+        CALL(10, y_across, tdm_matmul(queue, NULL, x, across, &o->y_across->t))
+        CALL(11, y_truths, tdm_isin(queue, across, &o->row->t, &o->y_truths->t))
+        CALL(12, y_across, tdm_roll(queue, x, &shift, &first, 1, &o->y_across->t))
+        CALL(13, y_across, tdm_flip(queue, x, &first, 1, &o->y_across->t))
+        CALL(14, y_across, tdm_concat(queue, &x, 1, 0, &o->y_across->t))
+        CALL(15, y_across, tdm_repeat(queue, x, 0, &o->y_across->t))
+        CALL(16, y, tdm_sort(queue, x, false, &o->y->t))
+        CALL(17, y, tdm_top_k(queue, x, &o->y->t, NULL))
+        CALL(18, y, tdm_scatter_add_rows(queue, x, &column, &o->y->t))
+        CALL(19, y_row, tdm_dot(queue, x, across, &one))
+        CALL(20, y_row, tdm_variance(queue, across, &first, 1, 0, &o->y_row->t))
+        CALL(21, y_row, tdm_norm(queue, TDM_NORM_L2, across, &one))
+        CALL(22, y_across, tdm_tile(queue, x, &o->y_across->t))
+    }
+#undef CALL
+    return NULL;
+}
+
+/* A replay that would write into a frozen buffer is refused, whichever of an operation's launches writes. */
+Test(graphs, frozen_outputs) {
+    bool any = true;
+    for (int number = 0; any; number++) {
+        const operands o = {.x = square(TDM_F32, false),
+                            .across = square(TDM_F32, true),
+                            .half = square(TDM_F16, true),
+                            .indices = square(TDM_I32, false),
+                            .row = array_1d(TDM_F32, SIDE),
+                            .y = square(TDM_F32, false),
+                            .y_across = square(TDM_F32, true),
+                            .y_row = array_1d(TDM_F32, SIDE),
+                            .y_half = array_1d(TDM_F16, SIDE),
+                            .y_i64 = array_1d(TDM_I64, SIDE),
+                            .y_truths = square(TDM_BOOL, true)};
+        tdm_graph *graph;
+        array_uniform(o.x, -1, 1);
+        array_uniform(o.across, -1, 1);
+        array_uniform(o.half, -1, 1);
+        array_uniform(o.row, -1, 1);
+        array_integers(o.indices, 0, SIDE - 1);
+        if (!OK(tdm_graph_create(queue, &graph)) || !OK(tdm_graph_begin(graph))) return;
+        const array *const y = call_number(number, &o);
+        any = y;
+        OK(tdm_graph_end(graph));
+        OK(tdm_graph_replay(graph));
+        if (any) tdm_buffer_freeze(y->t.buffer);
+        if (any) REFUSED(tdm_graph_replay(graph), TDM_ERROR_READ_ONLY, "freeze");
+        tdm_graph_destroy(graph);
+        array_free_all();
+    }
+}
