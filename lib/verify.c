@@ -68,7 +68,7 @@ static void *contents(verification *v, const tdm_tensor *x) {
     for (int i = 0; i < x->ndim; i++)
         span += count > 0 ? (x->shape[i] - 1) * x->strides[i] : 0;
     char *bytes = tdmi_malloc((size_t)span * size);
-    void *packed = tdmi_malloc(count * size + 1);
+    void *packed = count < SIZE_MAX / 16 ? tdmi_malloc(count * size + 1) : NULL;
     v->call.status = bytes && packed ? tdmi_order(v->user, x->buffer, false)
                                      : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
                                                  "%s: no host memory to verify", v->function);

@@ -32,7 +32,9 @@ static tdm_status write_panels(tdm_queue *queue, const tdm_tensor *weight, tdm_b
 static tdm_status make(tdm_queue *queue, const tdm_tensor *weight, tdm_tensor *packed) {
     const bool panels =
         tdm_tensor_get_count(weight) > 0 && tdmi_blas_wants_panels(queue, weight->dtype);
-    int64_t bytes = (int64_t)tdmi_bytes_of(weight);
+    size_t usual;
+    TDMI_TRY(tdmi_check_shape("weight", weight->dtype, 2, weight->shape, &usual));
+    int64_t bytes = (int64_t)usual;
     if (panels && !panel_bytes(weight->dtype, weight->shape[0], weight->shape[1], &bytes))
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "weight with whole panels overflows 64 bits");
     tdm_buffer *buffer;

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Refusals of products, and of operations where operations_refused.c does not have them from a page. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "support/array.h"
 
@@ -102,4 +103,27 @@ Test(refusals, kinds_and_norms) {
     const double tens[4] = {10.0, 10.0, 10.0, 10.0};
     OK(tdm_row_norm(queue, TDM_NORM_L1, &half->t, &half_out->t));
     ARRAY_CHECK(half_out, tens, NULL);
+}
+
+/* One element that strides of 0 repeat so often that a copy's size does not fit in 64 bits. */
+Test(refusals, copies_past_64_bits) {
+    array *one = array_1d(TDM_F32, 1), *y = array_1d(TDM_F32, 1);
+    array *place = array_1d(TDM_I64, 1);
+    tdm_tensor x, packed;
+    const tdm_status range = TDM_ERROR_OUT_OF_RANGE;
+    const bool verifies = getenv("TANDEM_VERIFY");
+    const tdm_status status = verifies ? TDM_ERROR_OUT_OF_MEMORY : range;
+    const char *const why = verifies ? "to verify" : "64 bits";
+    array_constant(one, 1);
+    array_integers(place, 0, 0);
+    OK(tdm_tensor_view(&one->t, TDM_SHAPE(1 << 30, 1 << 30, 4), (int64_t[]){0, 0, 0}, 0, &x));
+    REFUSED(tdm_sum(queue, &x, NULL, 0, &y->t), status, why);
+    REFUSED(tdm_norm(queue, TDM_NORM_L2, &x, &y->t), status, why);
+    REFUSED(tdm_dot(queue, &x, &x, &y->t), status, why);
+    REFUSED(tdm_max(queue, &x, NULL, 0, &y->t), status, why);
+    OK(tdm_tensor_view(&one->t, TDM_SHAPE(INT64_C(1) << 62), (int64_t[]){0}, 0, &x));
+    REFUSED(tdm_take_along_axis(queue, &x, &place->t, 0, &y->t), range, "64 bits");
+    OK(tdm_tensor_view(&one->t, TDM_SHAPE(1 << 30, INT64_C(1) << 32), (int64_t[]){0, 0}, 0, &x));
+    REFUSED(tdm_pack_weight(queue, &x, &packed), range, "64 bits");
+    ARRAY_SAME(y);
 }
