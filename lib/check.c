@@ -121,20 +121,23 @@ static bool same_view(const tdm_tensor *a, const tdm_tensor *b) {
     return true;
 }
 
-/* The adjacent elements at the end of a view, and the common divisor of the strides that repeat
- * them and of `pitch`. */
+/* The adjacent elements along a dimension of a view, and the common divisor of the strides that repeat them and of
+ * `pitch`. */
 static int64_t runs_of(const tdm_tensor *tensor, int64_t *pitch) {
-    int last = tensor->ndim - 1;
-    bool adjacent = tensor->strides[last] == 1;
-    for (int i = 0; i < (adjacent ? last : last + 1); i++) {
+    int64_t run = 1;
+    for (int i = 0; i < tensor->ndim; i++) {
         if (tensor->shape[i] <= 1) continue;
+        if (tensor->strides[i] == 1 && run == 1) {
+            run = tensor->shape[i];
+            continue;
+        }
         for (int64_t rest = tensor->strides[i]; rest != 0;) {
             int64_t next = *pitch % rest;
             *pitch = rest;
             rest = next;
         }
     }
-    return adjacent ? tensor->shape[last] : 1;
+    return run;
 }
 
 /* Whether two views lie between each other, like blocks of columns of one matrix, or its even and
@@ -185,8 +188,9 @@ static tdm_status check_output(const char *function, const tdmi_arg *args, int c
                          output->name);
     if (!elements_distinct(output->tensor))
         return tdmi_fail(TDM_ERROR_OVERLAP,
-                         "%s: the strides of %s put several elements in one place", function,
-                         output->name);
+                         "%s: elements of %s may be in one place, as a stride is not larger than "
+                         "all that the smaller ones reach",
+                         function, output->name);
     for (int i = 0; i < count; i++) {
         const tdmi_arg *other = &args[i];
         if (i == which || !other->tensor || !overlaps(output->tensor, other->tensor)) continue;

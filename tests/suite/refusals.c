@@ -74,10 +74,11 @@ Test(refusals, operands_of_products) {
     ARRAY_SAME(c);
 }
 
-/* A transposed view in place is not the same view; even elements and odd ones have none in common. */
+/* A transposed view in place is not the same view; even elements and odd ones, and blocks of columns, have none in
+ * common, transposed or not. */
 Test(refusals, views_of_one_matrix) {
     array *m = array_2d(TDM_F32, 8, 8, 8);
-    tdm_tensor turned, even, odd;
+    tdm_tensor turned, even, odd, left, right, left_turned, right_turned;
     array_uniform(m, -1, 1);
     OK(tdm_tensor_transpose(&m->t, 0, 1, &turned));
     REFUSED(tdm_scale(queue, 2.0, &turned, &m->t), overlap, "y");
@@ -86,6 +87,19 @@ Test(refusals, views_of_one_matrix) {
     OK(tdm_tensor_slice(&m->t, 1, 0, 4, 2, &even));
     OK(tdm_tensor_slice(&m->t, 1, 1, 4, 2, &odd));
     OK(tdm_scale(queue, 2.0, &even, &odd));
+    OK(tdm_tensor_slice(&m->t, 1, 0, 4, 1, &left));
+    OK(tdm_tensor_slice(&m->t, 1, 4, 4, 1, &right));
+    OK(tdm_tensor_slice(&left, 0, 0, 4, 1, &left));
+    OK(tdm_tensor_slice(&right, 0, 2, 4, 1, &right));
+    OK(tdm_tensor_transpose(&left, 0, 1, &left_turned));
+    OK(tdm_tensor_transpose(&right, 0, 1, &right_turned));
+    OK(tdm_scale(queue, 2.0, &right_turned, &left));
+    OK(tdm_scale(queue, 2.0, &right, &left_turned));
+    OK(tdm_scale(queue, 2.0, &right_turned, &left_turned));
+    OK(tdm_tensor_slice(&m->t, 1, 3, 4, 1, &right));
+    OK(tdm_tensor_slice(&right, 0, 2, 4, 1, &right));
+    OK(tdm_tensor_transpose(&right, 0, 1, &right_turned));
+    REFUSED(tdm_scale(queue, 2.0, &right_turned, &left), overlap, "y");
 }
 
 /* Numbers of an enumeration that it does not have, and 16-bit norms of 16 bits. */
