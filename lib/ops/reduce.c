@@ -80,6 +80,16 @@ tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queu
                      is_float ? tdm_dtype_name(x->dtype) : "i64 or u64", narrow ? " or f32" : "");
 }
 
+tdm_status tdmi_check_extents(const char *function, const tdm_tensor *x) {
+    if (tdm_tensor_get_count(x) == 0) return TDM_OK;
+    for (int i = 0; i < x->ndim; i++)
+        if (x->shape[i] > INT32_MAX)
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "%s: a dimension of x has %lld elements, allowed are fewer than 2^31",
+                             function, (long long)x->shape[i]);
+    return TDM_OK;
+}
+
 /* ---- dimensions ---- */
 
 /* The most elements that dimensions are merged to, as kernels index a line with 32 bits. */
@@ -349,13 +359,9 @@ tdm_status tdmi_plan_reduction(const char *function, tdm_queue *queue,
                                const tdmi_reduction *reduction, const tdm_tensor *x,
                                const tdmi_reduced *reduced, const tdm_tensor *y, plan *p) {
     dims d;
+    TDMI_TRY(tdmi_check_extents(function, x));
     sort_dims(x, reduced, y, &d);
     merge_dims(&d);
-    for (int i = 0; i < d.count; i++)
-        if (d.dim[i].shape > INT32_MAX)
-            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                             "%s: a dimension of x has %lld elements, allowed are fewer than 2^31",
-                             function, (long long)d.dim[i].shape);
     p->queue = queue;
     p->reduction = reduction;
     p->x = x;

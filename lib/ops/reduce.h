@@ -19,6 +19,9 @@ tdm_status tdmi_check_reduced(const char *function, const tdm_tensor *x, const i
                               size_t count, const char *name, const tdm_tensor *y,
                               tdmi_reduced *reduced) TDM_MUST_USE;
 
+/* Kernels index each dimension of x with 32 bits; an empty x is not read. */
+tdm_status tdmi_check_extents(const char *function, const tdm_tensor *x) TDM_MUST_USE;
+
 /* A reduction: a kernel, and an operation of it without the form; x and y as the kernel takes them. */
 typedef struct tdmi_reduction {
     tdmi_kernel_id kernel;

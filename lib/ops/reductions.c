@@ -126,6 +126,10 @@ tdm_status tdm_count_nonzero(tdm_queue *queue, const tdm_tensor *x, const int *d
     truths.dtype = TDM_BOOL; /* as which a byte is 1 where it is not 0 */
     if (tdm_dtype_size(x->dtype) == 1)
         return reduce(&sum, queue, &truths, dims, count, false, 0, y);
+    tdmi_reduced reduced; /* all that reduce() checks, before the cast is launched */
+    TDMI_TRY(tdmi_check_reduced_dtypes(sum.function, queue, false, "x", &truths, "y", y));
+    TDMI_TRY(tdmi_check_reduced(sum.function, x, dims, count, "y", y, &reduced));
+    TDMI_TRY(tdmi_check_extents(sum.function, x));
     TDMI_TRY(tdmi_temporary(queue, TDM_BOOL, x->ndim, x->shape, &truths));
     tdm_status status = tdm_cast(queue, x, &truths);
     if (status == TDM_OK) status = reduce(&sum, queue, &truths, dims, count, false, 0, y);

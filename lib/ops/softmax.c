@@ -90,6 +90,14 @@ static tdm_status run_again(const tdmi_verification *v, const char *function,
     return tdmi_softmax(function, v->queue, 0, &again, v->t[0], v->t[2]);
 }
 
+tdm_status tdmi_check_softmax(const char *function, const tdm_softmax_options *o,
+                              const tdm_tensor *x, const tdm_tensor *y) {
+    tdmi_rows xr, yr;
+    tdm_softmax_args args = {0};
+    TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
+    return describe(function, o, x, &args);
+}
+
 tdm_status tdmi_softmax(const char *function, tdm_queue *queue, unsigned op,
                         const tdm_softmax_options *o, const tdm_tensor *x, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, 0, 0},

@@ -30,9 +30,11 @@ tdm_status tdm_softmax_scaled(tdm_queue *queue, const tdm_softmax_options *optio
                              {"mask", o.mask, TDMI_ARG_ANY_DTYPE, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
-    tdm_tensor added;
-    TDMI_TRY(mask_of_truths(__func__, queue, o.mask, x->dtype, &added));
+    const tdm_tensor *const mask = o.mask;
+    tdm_tensor added = tdmi_tensor_contiguous(mask->buffer, mask->dtype, mask->ndim, mask->shape);
     o.mask = &added;
+    TDMI_TRY(tdmi_check_softmax(__func__, &o, x, y));
+    TDMI_TRY(mask_of_truths(__func__, queue, mask, x->dtype, &added));
     const tdm_status status = tdmi_softmax(__func__, queue, 0, &o, x, y);
     tdm_tensor_release(&added);
     return status;

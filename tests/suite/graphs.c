@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: a replay gives, bit for bit, what the same calls give. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +235,8 @@ Test(graphs, refused_while_recording) {
         !OK(tdm_graph_create(queue, &other)) || !OK(tdm_event_create(device, &event)))
         return;
     tdm_buffer *buffer = n.buffers[4];
+    tdm_tensor truths = tdm_tensor_1d(n.buffers[5], TDM_BOOL, COLS - 1);
+    tdm_tensor whole = tdm_tensor_1d(buffer, TDM_I64, 1);
     randomise_inputs(&n);
     OK(tdm_queue_record_event(queue, event));
     REFUSED(tdm_graph_end(graph), invalid, "not being recorded");
@@ -255,6 +258,14 @@ Test(graphs, refused_while_recording) {
     REFUSED(tdm_to_host(queue, &n.norms, values), invalid, "recording a graph");
     REFUSED(tdm_format(queue, &n.norms, text, sizeof text, NULL), invalid, "recording a graph");
     REFUSED(tdm_softmax(queue, &n.x, &n.norms), TDM_ERROR_INVALID_SHAPE, "shape");
+    REFUSED(tdm_count_nonzero(queue, &n.x, (int[]){7}, 1, &n.norms), TDM_ERROR_INVALID_DTYPE, "y");
+    REFUSED(tdm_count_nonzero(queue, &n.x, (int[]){7}, 1, &whole), invalid, "dims[0]");
+    tdm_softmax_options masked = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+    masked.mask = &truths;
+    REFUSED(tdm_softmax_scaled(queue, &masked, &n.x, &n.y), TDM_ERROR_INVALID_SHAPE, "mask");
+    masked.scale = (double)NAN;
+    truths.shape[0] = COLS;
+    REFUSED(tdm_softmax_scaled(queue, &masked, &n.x, &n.y), invalid, "scale");
     REFUSED(tdm_graph_set_buffer(graph, buffer, buffer), invalid, "recording a graph");
     CHECK(tdm_graph_get_length(graph) == 0, "%zu pieces of refused calls",
           tdm_graph_get_length(graph));
