@@ -133,7 +133,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_take_along_axis(tdm_queue *queue, const tdm_
                                                     tdm_tensor *y);
 
 /** y, a bool or any other dtype, of x's shape: whether each element of x equals, as in tdm_equal, one of `values`,
- * which has one dimension; NaN equals none. Each element is compared with all values, so it is for few of them. */
+ * which has one dimension; NaN equals none. x has at most TDM_MAX_DIMS - 1 dimensions. Each element is compared with
+ * all values, so it is for few of them. */
 TDM_API TDM_MUST_USE tdm_status tdm_isin(tdm_queue *queue, const tdm_tensor *x,
                                          const tdm_tensor *values, tdm_tensor *y);
 

@@ -11,8 +11,8 @@
  * what shape y has and what it may overlap. dims that is not NULL with count 0 is refused.
  *
  * Reducing takes as long as reading x, in one pass over it; where no dimension of x has adjacent
- * elements, or where the header of a function says so, x is copied first. A reduced dimension has
- * fewer than 2³¹ elements.
+ * elements, or where the header of a function says so, x is copied first. Each dimension of x
+ * has fewer than 2³¹ elements.
  *
  * No atomic operations: a result depends on the device and on shapes, strides and offsets alone,
  * and repeats bit for bit. Along rows it does not depend on the batch either. "Error:" is as in ops.h, with its e and
