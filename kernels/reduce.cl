@@ -187,7 +187,8 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
             ACC sum = 0, lost = 0;
             for (tdm_i64 line = first; line < last; line++) {
                 LINE(xr, line)
-                GLOBAL const T *const br = OP == TDM_OP_REDUCE_DOT ? other + (args.other_offset + start) : xr;
+                GLOBAL const T *const br =
+                    OP == TDM_OP_REDUCE_DOT ? other + (args.other_offset - args.x_offset + (xr - x)) : xr;
                 FOR_BLOCKS(begin, end, n, SUM_BLOCK)
                 {
                     ACC a = 0;

@@ -145,3 +145,31 @@ Test(wide, more_than_2_to_the_31_elements) {
     CHECK(tail[0] == 7 && tail[4099] == 7, "the middle was not filled");
     tdm_buffer_release(buffer);
 }
+
+/* A dot product of more elements than a line has: the second line of one tensor by that of the other. Memory that is
+ * not written takes none. */
+Test(wide, dot_of_several_lines) {
+    enum { LINES = 2, PLACES = 5 };
+    const int64_t cols = (1ll << 29) + 64, places[PLACES] = {0, 1, 4099, 1 << 28, (1ll << 29) + 63};
+    const size_t bytes = (size_t)(LINES * cols) * 2;
+    const tdm_device_info *info = tdm_device_get_info(device);
+    if (small || info->backend != TDM_CPU || bytes > info->max_allocation) {
+        check_skip("only on the cpu backend, without TDM_TEST_SMALL");
+        return;
+    }
+    uint16_t *const elements = calloc(bytes, 1);
+    tdm_buffer *buffer = NULL;
+    tdm_tensor x;
+    array *y = array_1d(TDM_F32, 1);
+    if (!elements || !OK(tdm_buffer_adopt_host(device, elements, bytes, NULL, NULL, &buffer)))
+        abort();
+    for (int i = 0; i < PLACES; i++)
+        elements[cols + places[i]] = 0x3c00; /* 1 */
+    OK(tdm_tensor_init(buffer, TDM_F16, 2, (int64_t[]){LINES, cols}, 0, &x));
+    OK(tdm_dot(queue, &x, &x, &y->t));
+    const double want = PLACES;
+    ARRAY_CHECK(y, &want, NULL);
+    OK(tdm_queue_finish(queue));
+    tdm_buffer_release(buffer);
+    free(elements);
+}
