@@ -2,6 +2,7 @@
 /* Checks of tensors, shared by all operations. */
 #include "check.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/dtype.h"
@@ -250,6 +251,13 @@ tdm_status tdmi_check_computes(const char *function, const tdm_device *device, c
     if (dtype != TDM_F64 || device->facts->info.has_f64) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s is f64, but %s has no f64 arithmetic", function,
                      name, device->facts->info.id);
+}
+
+tdm_status tdmi_check_finite(const char *function, const char *name, double value,
+                             tdm_dtype dtype) {
+    if (isfinite(value) && (dtype == TDM_F64 || isfinite((float)value))) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is %g, it must be finite in %s", function,
+                     name, value, dtype == TDM_F64 ? "f64" : "f32");
 }
 
 tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_arg *args,

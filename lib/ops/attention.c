@@ -134,10 +134,9 @@ static tdm_status describe_index(const tdm_attention_options *o, const operand *
     return TDM_OK;
 }
 
-static tdm_status describe_scale(double given, int64_t head_size, tdm_attention_args *args) {
-    if (!isfinite(given))
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: scale is %g, it must be finite", function,
-                         given);
+static tdm_status describe_scale(double given, const operand *q, tdm_attention_args *args) {
+    const int64_t head_size = q->view.shape[COL];
+    TDMI_TRY(tdmi_check_finite(function, "scale", given, q->given->dtype));
     const double usual = head_size > 0 ? 1 / sqrt((double)head_size) : 1;
     args->scale = tdmi_scalar(given == 0 ? usual : given);
     return TDM_OK;
@@ -186,7 +185,7 @@ static tdm_status run(tdm_queue *queue, const tdm_attention_options *o, const td
             of_y = {"y", y, {0}};
     TDMI_TRY(check_shapes(&of_q, &of_k, &of_v, &of_y));
     tdm_attention_args a = {0};
-    TDMI_TRY(describe_scale(o->scale, of_q.view.shape[COL], &a));
+    TDMI_TRY(describe_scale(o->scale, &of_q, &a));
     if (o->mask) TDMI_TRY(describe_mask(o->mask, &of_q, &of_k, &a));
     TDMI_TRY(describe_index(o, &of_q, &of_k, &a));
     if (tdm_tensor_get_count(y) == 0) return TDM_OK;

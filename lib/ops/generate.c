@@ -2,8 +2,6 @@
 /* Content that needs no input: ranges and random numbers. */
 #include "launch.h"
 
-#include <math.h>
-
 /* A contiguous tensor of any size is written as rows of this length, the last one apart. */
 static const int64_t LONG_ROW = (int64_t)1 << 30;
 
@@ -135,25 +133,17 @@ static tdm_status check_random(const char *function, tdm_queue *queue,
     return tdmi_check_args(function, queue, args, 1);
 }
 
-/* Finite in the arithmetic of y's dtype. */
-static tdm_status check_finite(const char *function, const char *name, double value,
-                               const tdm_tensor *y) {
-    if (isfinite(value) && (y->dtype == TDM_F64 || isfinite((float)value))) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is %g, it must be finite in %s", function,
-                     name, value, y->dtype == TDM_F64 ? "f64" : "f32");
-}
-
 tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double low, double high,
                             tdm_tensor *y) {
     TDMI_UNCANCELLED();
     TDMI_TRY(check_random(__func__, queue, generator, y, TDMI_ARG_ANY_DTYPE));
     if (!tdm_dtype_is_float(y->dtype)) return fill_random(__func__, queue, generator, 0, 0, 1, y);
-    TDMI_TRY(check_finite(__func__, "low", low, y));
-    TDMI_TRY(check_finite(__func__, "high", high, y));
+    TDMI_TRY(tdmi_check_finite(__func__, "low", low, y->dtype));
+    TDMI_TRY(tdmi_check_finite(__func__, "high", high, y->dtype));
     if (high < low)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: high is %g, at least low, which is %g",
                          __func__, high, low);
-    TDMI_TRY(check_finite(__func__, "high - low", high - low, y));
+    TDMI_TRY(tdmi_check_finite(__func__, "high - low", high - low, y->dtype));
     return fill_random(__func__, queue, generator, 0, low, high - low, y);
 }
 
@@ -161,8 +151,8 @@ tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator, double me
                            double deviation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     TDMI_TRY(check_random(__func__, queue, generator, y, 0));
-    TDMI_TRY(check_finite(__func__, "mean", mean, y));
-    TDMI_TRY(check_finite(__func__, "deviation", deviation, y));
+    TDMI_TRY(tdmi_check_finite(__func__, "mean", mean, y->dtype));
+    TDMI_TRY(tdmi_check_finite(__func__, "deviation", deviation, y->dtype));
     if (deviation < 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: deviation is %g, at least 0", __func__,
                          deviation);

@@ -42,9 +42,7 @@ static tdm_status describe_mask(const char *function, const tdm_tensor *mask, co
 
 static tdm_status describe(const char *function, const tdm_softmax_options *o, const tdm_tensor *x,
                            tdm_softmax_args *args) {
-    if (!isfinite(o->scale))
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: scale is %g, it must be finite", function,
-                         o->scale);
+    TDMI_TRY(tdmi_check_finite(function, "scale", o->scale, x->dtype));
     args->scale = tdmi_scalar(o->scale);
     if (o->causal) {
         if (x->ndim < 2)

@@ -65,9 +65,11 @@ tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step, t
                       tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
     if (tensor) memset(tensor, 0, sizeof *tensor);
-    if (!isfinite(start) || !isfinite(end) || !isfinite(step) || step == 0)
+    if (!isfinite(start) || !isfinite(end) || !isfinite(end - start) || !isfinite(step) ||
+        step == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: start %g, end %g and step %g must be finite, and step not 0",
+                         "%s: start %g, end %g, end - start and step %g must be finite, and step "
+                         "not 0",
                          __func__, start, end, step);
     double count = ceil((end - start) / step);
     if (!(count > 0)) count = 0;
@@ -90,6 +92,8 @@ tdm_status tdm_linspace(tdm_queue *queue, double start, double end, int64_t coun
     if ((unsigned)dtype < TDM_DTYPE_COUNT && !tdm_dtype_is_float(dtype))
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %s, it must be a float", __func__,
                          tdm_dtype_name(dtype));
+    TDMI_TRY(tdmi_check_finite(__func__, "start", start, dtype));
+    TDMI_TRY(tdmi_check_finite(__func__, "end", end, dtype));
     const int64_t shape[] = {count};
     TDMI_TRY(create_to_compute(__func__, queue, dtype, 1, shape, tensor));
     const int64_t steps = endpoint ? count - 1 : count;

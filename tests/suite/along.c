@@ -260,6 +260,8 @@ Test(along, refusals) {
     REFUSED(tdm_sort(queue, &line->t, false, &line->t), TDM_ERROR_OVERLAP, "y|x");
     REFUSED(tdm_eye(queue, -1, 2, 0, TDM_F32, &made), wrong, "tdm_eye");
     REFUSED(tdm_linspace(queue, 0, INFINITY, 3, true, TDM_F32, &made), argument, "end inf|finite");
+    REFUSED(tdm_linspace(queue, 1e39, 0, 3, true, TDM_F32, &made), argument, "start|1e+39|f32");
+    REFUSED(tdm_linspace(queue, 0, -1e39, 3, true, TDM_F16, &made), argument, "end|-1e+39|f32");
     REFUSED(tdm_linspace(queue, 0, 1, 3, true, TDM_I32, &made), dtype,
             "tdm_linspace: dtype is i32");
     REFUSED(tdm_linspace(queue, 0, 1, -1, true, TDM_F32, &made), wrong, "tdm_linspace");

@@ -29,6 +29,7 @@ Test(attention_refused, refusals) {
     } while (0)
     check_case("refusals");
     REFUSES(x.scale = NAN, argument, "tdm_attention|scale|nan");
+    REFUSES(x.scale = -1e39, argument, "scale|-1e+39|finite in f32");
     REFUSES(x.mask = &lengths->t, dtype, "mask|i32|bool");
     REFUSES(x.mask = &flags->t, shape, "mask|[5]|[2, 4, 5, 6]");
     REFUSES(x.lengths = &floats->t, dtype, "lengths|f32|i32");

@@ -372,6 +372,7 @@ Test(create, refusals) {
     REFUSED(tdm_from_host(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "data is NULL");
     REFUSED(tdm_arange(queue, 0, 1, 0, TDM_F32, &t), argument, "step");
     REFUSED(tdm_arange(queue, 0, INFINITY, 1, TDM_F32, &t), argument, "end|inf");
+    REFUSED(tdm_arange(queue, -1e308, 1e308, 1e308, TDM_F64, &t), argument, "end - start");
     REFUSED(tdm_arange(queue, 0, 1e300, 1, TDM_F32, &t), TDM_ERROR_OUT_OF_RANGE, "1e+300");
     REFUSED(tdm_rand(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_rand|generator");
     CHECK(!t.buffer, "a tensor is left after a failure");

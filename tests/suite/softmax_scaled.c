@@ -200,6 +200,8 @@ Test(softmax_scaled, refusals) {
     REFUSED(tdm_softmax_scaled(queue, &o, &x->t, &y->t), argument, "scale|inf|finite");
     o.scale = NAN;
     REFUSED(tdm_softmax_scaled(queue, &o, &x->t, &y->t), argument, "scale|nan");
+    o.scale = 1e39;
+    REFUSED(tdm_softmax_scaled(queue, &o, &x->t, &y->t), argument, "scale|1e+39|finite in f32");
     o.scale = 1;
     o.mask = &other->t;
     REFUSED(tdm_softmax_scaled(queue, &o, &x->t, &y->t), shape, "mask|[4]|[4, 6]");

@@ -15,7 +15,7 @@ extern "C" {
 /** How the scores of a softmax are scaled and masked. */
 typedef struct tdm_softmax_options {
     size_t size;            /**< sizeof(tdm_softmax_options): see status.h */
-    double scale;           /**< factor of x, finite; rounded to f32 where the arithmetic is */
+    double scale;           /**< factor of x, finite in the arithmetic, f32 or f64 */
     const tdm_tensor *mask; /**< added to x · scale, or bool; or NULL. Borrowed for the call */
     bool causal;            /**< whether row i counts the columns j ≤ i + cols - rows alone */
 } tdm_softmax_options;

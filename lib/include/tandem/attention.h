@@ -16,7 +16,7 @@ extern "C" {
 typedef struct tdm_attention_options {
     size_t size; /**< sizeof(tdm_attention_options): see status.h */
     double
-        scale; /**< factor of the scores, finite; 0: 1/√(head size). Rounded to f32 where the arithmetic is */
+        scale; /**< factor of the scores, finite in the arithmetic, f32 or f64; 0: 1/√(head size) */
     bool causal; /**< query i of Tq attends to the keys up to i + Tk - Tq */
     const tdm_tensor
         *mask; /**< bool, broadcast to [..., Tq, Tk]: true where a key counts; NULL: all do */

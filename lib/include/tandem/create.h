@@ -51,12 +51,13 @@ TDM_API TDM_MUST_USE tdm_status tdm_ones(tdm_queue *queue, tdm_dtype dtype, int 
 
 /** start, start + step, … up to, not including, end: ⌈(end - start) / step⌉ elements, computed as
  * tdm_fill_range does. No element when end lies on the other side of start. TDM_ERROR_INVALID_ARGUMENT where step is 0
- * or a number is not finite, TDM_ERROR_OUT_OF_RANGE for 2^53 elements or more. */
+ * or start, end, end - start or step is not finite, TDM_ERROR_OUT_OF_RANGE for 2^53 elements or more. */
 TDM_API TDM_MUST_USE tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step,
                                            tdm_dtype dtype, tdm_tensor *tensor);
 
 /** `count` numbers from start, in steps of (end - start) / (count - 1) up to end itself or, without `endpoint`, of
- * (end - start) / count; computed as tdm_fill_range does. dtype: a float. start, end and end - start are finite.
+ * (end - start) / count; computed as tdm_fill_range does. dtype: a float. start, end and end - start are finite,
+ * the first two in f32 as well where dtype is not f64.
  * Error, as in ops.h: e(|start| + 2|y - start| + |y|) / 2, and where the step is subnormal half of the smallest
  * subnormal number for each step up to y. A count of 1 gives start. */
 TDM_API TDM_MUST_USE tdm_status tdm_linspace(tdm_queue *queue, double start, double end,
