@@ -105,14 +105,17 @@ typedef struct dims {
     dim dim[TDM_MAX_DIMS];
 } dims;
 
-/* Dimensions of extent above 1, those with the largest stride in x first. */
+/* A dimension that repeats all the others lies around them. */
+static int64_t distance_of(int64_t stride) { return stride == 0 ? INT64_MAX : stride; }
+
+/* Dimensions of extent above 1, those with the largest distance in x first. */
 static void sort_dims(const tdm_tensor *x, const tdmi_reduced *reduced, const tdm_tensor *y,
                       dims *d) {
     d->count = 0;
     for (int i = 0; i < x->ndim; i++) {
         if (x->shape[i] == 1) continue;
         int at = d->count++;
-        for (; at > 0 && d->dim[at - 1].x < x->strides[i]; at--)
+        for (; at > 0 && distance_of(d->dim[at - 1].x) < distance_of(x->strides[i]); at--)
             d->dim[at] = d->dim[at - 1];
         d->dim[at] = (dim){x->shape[i], x->strides[i],
                            reduced->dim[i] ? 0 : y->strides[reduced->of_y[i]], reduced->dim[i]};

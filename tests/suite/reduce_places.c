@@ -113,6 +113,54 @@ Test(reduce_places, dot, TAGS("lanes")) {
         }
 }
 
+/* Elements that strides of 0 repeat, in any of the dimensions. */
+Test(reduce_places, repeated, TAGS("lanes")) {
+    static const int64_t shape[] = {3, 4, 70, 6};
+    static const tdm_dtype some[] = {TDM_F32, TDM_BF16, TDM_I32, TDM_U8};
+    for (size_t d = 0; d < sizeof some / sizeof *some; d++)
+        for (int i = 0; i < (small ? 2 : 8) * REF_REDUCTIONS; i++) {
+            const ref_reduction what = (ref_reduction)(i % REF_REDUCTIONS);
+            if (!reduction_takes(what, some[d])) continue;
+            array *x = array_any_strides(some[d], 4, shape, true);
+            const unsigned dims = (unsigned)random_integer(1, 15);
+            if (what == REF_PRODUCT)
+                array_integers(x, 0, 1); /* others overflow */
+            else
+                set_with_ties(x);
+            const bool right =
+                reduce_case(what, x, dims, reduced_dtype(what, some[d]), WITH_GAPS, 0.0) &&
+                place_case(i % 2, x, (int)random_integer(0, 3), TDM_I32, WITH_GAPS);
+            array_free_all();
+            if (!right) return;
+        }
+}
+
+/* What is repeated is read where it is: no copy of it is made. */
+Test(reduce_places, repeated_in_no_memory) {
+    enum { ROWS = 2048, COLS = 1024 };
+    array *row = array_2d(TDM_F32, 1, COLS, COLS), *sums = array_1d(TDM_F32, COLS);
+    array *norms = array_1d(TDM_F32, ROWS), *places = array_1d(TDM_I32, COLS);
+    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
+    tdm_tensor x;
+    array_constant(row, 1);
+    OK(tdm_tensor_broadcast(&row->t, 2, (int64_t[]){ROWS, COLS}, &x));
+    OK(tdm_device_get_memory_stats(device, &before));
+    OK(tdm_sum(queue, &x, (int[]){0}, 1, &sums->t));
+    OK(tdm_row_norm(queue, TDM_NORM_L1, &x, &norms->t));
+    OK(tdm_argmax(queue, &x, 0, &places->t));
+    OK(tdm_device_get_memory_stats(device, &after));
+    CHECK(after.peak - before.in_use < (uint64_t)ROWS * COLS, "%llu bytes more were in use",
+          (unsigned long long)(after.peak - before.in_use));
+    double want[ROWS];
+    for (int i = 0; i < ROWS; i++)
+        want[i] = COLS;
+    ARRAY_CHECK(norms, want, NULL);
+    for (int i = 0; i < COLS; i++)
+        want[i] = ROWS;
+    ARRAY_CHECK(sums, want, NULL);
+    array_free_all();
+}
+
 Test(reduce_places, refusals) {
     array *x = array_2d(TDM_F32, 3, 4, 4), *three = array_1d(TDM_F32, 3);
     array *four = array_1d(TDM_F32, 4), *one = array_1d(TDM_F32, 1), *half = array_1d(TDM_F16, 3);
