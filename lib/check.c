@@ -189,8 +189,8 @@ static tdm_status check_output(const char *function, const tdmi_arg *args, int c
                          output->name);
     if (!elements_distinct(output->tensor))
         return tdmi_fail(TDM_ERROR_OVERLAP,
-                         "%s: elements of %s may be in one place, as a stride is not larger than "
-                         "all that the smaller ones reach",
+                         "%s: the strides of %s may put several elements in one place: one is "
+                         "not larger than all that the smaller ones reach",
                          function, output->name);
     for (int i = 0; i < count; i++) {
         const tdmi_arg *other = &args[i];

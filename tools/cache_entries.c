@@ -55,10 +55,9 @@ static const option_spec prune_options[] = {
 const command_spec cache_prune_spec = {
     .name = "cache prune",
     .summary = "remove what is of no use",
-    .description =
-        "Removes the entries that are of no use: faulty ones, those of another Tandem, "
-        "or of a device or driver that is not listed now, by any backend: TANDEM_BACKEND "
-        "hides none from it. 'tdm cache verify' names the faulty ones.",
+    .description = "Removes the entries that are of no use: faulty ones, those of another Tandem, "
+                   "or of a device or driver that is not listed now. Those of backends that "
+                   "TANDEM_BACKEND leaves out stay. 'tdm cache verify' names the faulty ones.",
     .options = prune_options,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
@@ -274,10 +273,8 @@ int cache_entries_command(int argc, char **argv) {
     if (!options_read(spec, argc - 1, argv + 1, take, &options, NULL, &status)) return status;
     const char *what = argv[1];
     bool prunes = strcmp(what, "prune") == 0;
-    /* it lists the devices, and a driver may end the process; a variable that hides some removes nothing of theirs */
-    static const char *const changes[] = {"TANDEM_BACKEND=auto", NULL};
-    if (prunes && !guard_is_child())
-        return guard_run_with(argc, argv, changes, SECONDS_FOR_A_DRIVER);
+    /* it lists the devices, and a driver may end the process */
+    if (prunes && !guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     if (tdm_cache_listing_create(&listing) != TDM_OK) return report_failure("cache");
     const size_t count = tdm_cache_listing_get_count(listing);
     const tdm_cache_entry **entries = calloc(count + 1, sizeof *entries);

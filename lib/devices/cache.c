@@ -203,13 +203,15 @@ tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current) {
     TDMI_NOT_NULL(__func__, entry);
     TDMI_TRY(tdmi_enter());
     TDMI_TRY(tdmi_registry_get(&devices, &count));
-    for (size_t i = 0; i < count && !entry->fault[0]; i++) {
+    /* of devices that TANDEM_BACKEND hides, nothing is known against an entry */
+    const bool ours = !entry->fault[0] && strcmp(entry->version, tdm_version()) == 0;
+    *current = ours && !tdmi_registry_selects(entry->backend);
+    for (size_t i = 0; i < count && ours; i++) {
         char device[TDMI_CACHE_DEVICE], measured[TDMI_CACHE_DEVICE];
         tdmi_cache_device(&devices[i].facts, device);
         tdmi_cache_measured_device(&devices[i].facts, measured);
         *current = *current ||
-                   (strcmp(entry->version, tdm_version()) == 0 &&
-                    strcmp(entry->backend, devices[i].backend->name) == 0 &&
+                   (strcmp(entry->backend, devices[i].backend->name) == 0 &&
                     (strcmp(entry->device, device) == 0 || strcmp(entry->device, measured) == 0));
     }
     return TDM_OK;

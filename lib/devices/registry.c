@@ -291,18 +291,22 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
                      strcmp(backend, "cpu") == 0 ? "; TANDEM_CPU_DEVICES sets how many" : "");
 }
 
+bool tdmi_registry_selects(const char *backend) {
+    const tdmi_env *env = tdmi_env_values();
+    for (size_t i = 0; i < env->backend_count; i++)
+        if (strcmp(env->backends[i], backend) == 0) return true;
+    return false;
+}
+
 static tdm_status find_named(const char *name, size_t *index) {
     char backend[16];
     size_t length = strcspn(name, ":");
     if (length >= sizeof backend) return not_found(name);
     snprintf(backend, sizeof backend, "%.*s", (int)length, name);
-    bool known = strcmp(backend, "gpu") == 0;
+    const bool known = strcmp(backend, "gpu") == 0 || tdmi_registry_selects(backend);
     const char *excluded = NULL;
     for (size_t i = 0; i < tdmi_backend_count; i++)
         if (strcmp(backend, tdmi_backends[i]->name) == 0) excluded = tdmi_backends[i]->name;
-    const tdmi_env *env = tdmi_env_values();
-    for (size_t i = 0; i < env->backend_count; i++)
-        known = known || strcmp(backend, env->backends[i]) == 0;
     if (!known && excluded)
         return tdmi_fail(TDM_ERROR_NOT_FOUND,
                          "device \"%s\" is not available: TANDEM_BACKEND leaves out %s", name,

@@ -12,6 +12,9 @@ extern const size_t tdmi_backend_count;
 /* The i-th backend of the selection (tdmi_env.backends). */
 const tdmi_backend *tdmi_registry_backend(size_t i);
 
+/* TANDEM_BACKEND has not left the backend of this name out. */
+bool tdmi_registry_selects(const char *backend);
+
 /* The listed devices, which are never freed. Each keeps its index, and more may follow, where
  * something failed by accident before. Any thread. */
 tdm_status tdmi_registry_get(const tdmi_listed_device **devices, size_t *count) TDM_MUST_USE;

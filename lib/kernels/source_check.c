@@ -49,14 +49,6 @@ static tdm_status check_without_device(const tdm_kernel *kernel, const tdmi_back
     return status;
 }
 
-/* TANDEM_BACKEND has not left it out. */
-static bool is_selected(const tdmi_backend *backend) {
-    const tdmi_env *env = tdmi_env_values();
-    for (size_t i = 0; i < env->backend_count; i++)
-        if (strcmp(env->backends[i], backend->name) == 0) return true;
-    return false;
-}
-
 static tdm_status check(tdm_kernel *kernel, const tdmi_backend *backend, tdm_dtype dtype) {
     tdm_device *device;
     tdm_dtype t, u;
@@ -68,7 +60,7 @@ static tdm_status check(tdm_kernel *kernel, const tdmi_backend *backend, tdm_dty
         return status;
     }
     const bool absent = opened == TDM_ERROR_UNAVAILABLE || opened == TDM_ERROR_NOT_FOUND;
-    return absent && is_selected(backend) && backend->source_check
+    return absent && tdmi_registry_selects(backend->name) && backend->source_check
                ? check_without_device(kernel, backend, t, u)
                : opened;
 }

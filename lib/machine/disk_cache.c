@@ -43,7 +43,7 @@ tdmi_cache_key tdmi_cache_key_add(tdmi_cache_key key, const char *text) {
 
 static bool make_directories(const char *directory) {
     char path[1024];
-    int refused = 0; /* as what exists may refuse, too; where it did not exist, it is the reason */
+    int refused = 0; /* folders that exist may refuse, too: the reason only where one is missing */
     int length = snprintf(path, sizeof path, "%s", directory);
     errno = ENAMETOOLONG;
     if (length <= 0 || (size_t)length >= sizeof path) return false;

@@ -67,8 +67,9 @@ static void remove_if_left(void *context, const char *name) {
     const tdmi_folder folder = *(const tdmi_folder *)context;
     tdmi_file_info info;
     if (!is_aside(name)) return;
+    /* a read-only model's opens for reading alone; network file systems lock only what is open for writing */
     tdmi_file file = tdmi_file_open(folder, name, TDMI_OPEN_WRITE | TDMI_OPEN_NO_LINK, &info);
-    if (file == TDMI_NO_FILE) /* of a read-only model; locks over a network want the first */
+    if (file == TDMI_NO_FILE)
         file = tdmi_file_open(folder, name, TDMI_OPEN_READ | TDMI_OPEN_NO_LINK, &info);
     if (file == TDMI_NO_FILE) return;
     if (info.kind == TDMI_FILE_REGULAR && info.is_ours && tdmi_file_lock(file))

@@ -24,7 +24,7 @@ tdm_status tdmi_describe_product(const char *caller, tdm_queue *queue,
                                  const tdm_tensor *b, const tdm_tensor *c,
                                  tdmi_product *p) TDM_MUST_USE;
 
-/* Product `number` of those that there are, from 0 on; false after the last. */
+/* The product of that number, from 0; false after the last. */
 bool tdmi_product_of(const tdmi_product *p, int64_t number, tdmi_product *one);
 
 /* Whether there is anything but beta C to compute: else A and B are not read. */

@@ -44,8 +44,9 @@ int tdmi_stream_columns(FILE *stream);
 
 enum { TDMI_INTERRUPT_KEY = 2 }; /* Ctrl-C */
 
-/* From catch to release an interrupt (Ctrl-C, SIGTERM, the end of the terminal) is only noted, and comes
- * through while the main thread waits in tdmi_child_wait or rests. One that was ignored before stays ignored. */
+/* From catch to release an interrupt (Ctrl-C, SIGTERM, the end of the terminal or of the output's reader) is only
+ * noted, and comes through while the main thread waits in tdmi_child_wait or rests. One that was ignored before
+ * stays ignored. */
 void tdmi_interrupt_catch(void);
 /* The same of Ctrl-C alone, also where it was ignored, as in the background of a shell's script. */
 void tdmi_interrupt_catch_key(void);

@@ -32,7 +32,7 @@ static void nothing(const char *rule, const char *command) {
     CHECK(r.exit_status == 0 && !r.output[0], "broken by:\n%s", r.output);
 }
 
-/* "file header" for every include of these files, of which there must be some; the header keeps its <> or "". */
+/* "file header" for every include of these files, and there must be some; the header keeps its <> or "". */
 #define INCLUDES(files)                                                                            \
     "grep -oE '^ *# *include *[<\"][^>\"]*[>\"]' -H " files                                        \
     " 2>/dev/null | sed -E 's/^([^:]*):[^<\"]*/\\1 /' "                                            \

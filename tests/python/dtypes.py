@@ -3,7 +3,8 @@
 its rows say, and no others. Usage: dtypes.py LIBRARY SOURCE"""
 import re
 import sys
-from ctypes import CDLL, Structure, addressof, byref, c_double, c_int, c_int64, c_void_p, create_string_buffer
+from ctypes import (CDLL, Structure, addressof, byref, c_double, c_int, c_int64, c_size_t, c_void_p,
+                    create_string_buffer)
 
 
 class Tensor(Structure):
@@ -15,7 +16,7 @@ HEADERS = [open(f"{source}/lib/include/tandem/{name}.h", encoding="utf-8").read(
            for name in "tensor ops functions reduce arrays attention layers".split()]
 COLUMN = {"FLOAT": 0, "SIGNED": 1, "UNSIGNED": 1, "BOOL": 2}
 DTYPES = {name: COLUMN[kind] for name, kind in re.findall(r'X\([A-Z0-9]+, "(\w+)", \d, (\w+)\)', HEADERS[0])}
-NAMES, OTHERS = list(DTYPES), {"f32", "f16", "i32", "i64", "u64", "bool"}  # results that are tried, with the input's own
+NAMES, OTHERS = list(DTYPES), {"f32", "f16", "i32", "i64", "u64", "bool"}  # results that are tried, too
 SHAPES = ((r"\w*_norm\w* weight|\w+ (bias|mean|variance)|\w+_rows indices|one_hot indices|arg(max|min) indices|"
            r"isin values|row_norm out|logsumexp y", [4]), (r"(reduced|dot) y|norm out", [1]), (r"stack y", [1, 4, 4]),
           (r"diff y", [3, 4]), (r"attention \w", [1, 4, 4]), (r".*", [4, 4]))
@@ -34,7 +35,7 @@ def takes(function, parameters, first, later, result):
     """Is a call not refused, whose inputs are of these dtypes, and whose output is?"""
     arguments, dtype, reduces = [queue], first, "dims" in parameters and function not in ("flip", "roll")
     others = {"generator": create_string_buffer(16), "n": c_int64(1), "diagonal": c_int64(0),
-              "count": int(function in ("concat", "stack"))}  # the rest are 0, or NULL
+              "count": c_size_t(function in ("concat", "stack"))}  # the rest are 0, or NULL
     for kind, name in re.findall(r"([^,]*?)\W*(\w+)(?:,|$)", parameters)[1:]:
         if name == "indices" and ("const" in kind or function == "top_k"):
             arguments.append(tensor("i64", f"{function} {name}", function == "top_k"))

@@ -6,23 +6,20 @@
 #define TANDEM_ARRAYS_HPP
 
 #include <cstdint>
-#include <limits>
 
 #include <tandem/functions.hpp> // IWYU pragma: export
 
 namespace tandem {
 
 namespace detail {
-/** a + b, at most INT64_MAX, which is refused as an extent. */
+/** a + b, at most INT64_MAX, which is refused as an extent of a tensor that has elements. */
 inline std::int64_t sum_of(std::int64_t a, std::int64_t b) noexcept {
-    constexpr auto most = std::numeric_limits<std::int64_t>::max();
-    return b > most - a ? most : a + b;
+    return b > INT64_MAX - a ? INT64_MAX : a + b;
 }
 /** The same of extent · times; negative times give a negative extent. */
 inline std::int64_t product_of(std::int64_t extent, std::int64_t times) noexcept {
-    constexpr auto most = std::numeric_limits<std::int64_t>::max();
     if (times < 0) return extent > 0 ? -extent : 0;
-    return extent > 0 && times > most / extent ? most : extent * times;
+    return extent > 0 && times > INT64_MAX / extent ? INT64_MAX : extent * times;
 }
 } // namespace detail
 

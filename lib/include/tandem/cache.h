@@ -55,8 +55,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_get_item(const tdm_cache_listi
                                                            size_t index,
                                                            const tdm_cache_entry **entry);
 
-/** Would this Tandem use the entry on a device that is listed now? False for entries that are faulty, and for those
- * that another Tandem, driver or device left. Lists the devices if that was not done yet. */
+/** Would this Tandem use the entry on a device that is listed now, or may it on one that TANDEM_BACKEND hides? False
+ * for entries that are faulty, and for those that another Tandem, driver or device left.
+ * Lists the devices if that was not done yet. */
 TDM_API TDM_MUST_USE tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current);
 
 /** Removes an entry from the folder. One that is not there any more is no failure;

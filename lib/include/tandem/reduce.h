@@ -5,10 +5,10 @@
  *
  * What ops.h says of all operations and of threads holds here as well. `dims` names the `count`
  * dimensions of x that are reduced, in any order and none twice; NULL with count 0 means all of
- * them. y has x's shape without these, or with extent 1 in their place: which, its number of
- * dimensions says. When all are reduced it has one element, of any number of dimensions. x and y
- * may have any strides; y overlaps no input. tdm_cumsum, which reduces nothing, says for itself
- * what shape y has and what it may overlap. dims that is not NULL with count 0 is refused.
+ * them, and dims that is not NULL with count 0 is refused. y has x's shape without these, or with
+ * extent 1 in their place: which, its number of dimensions says. When all are reduced it has one
+ * element, of any number of dimensions. x and y may have any strides; y overlaps no input.
+ * tdm_cumsum, which reduces nothing, says for itself what shape y has and what it may overlap.
  *
  * Reducing takes as long as reading x, in one pass over it; where no dimension of x has adjacent
  * elements, or where the header of a function says so, x is copied first. Each dimension of x
