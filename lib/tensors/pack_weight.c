@@ -57,8 +57,6 @@ static tdm_status make(tdm_queue *queue, const tdm_tensor *weight, tdm_tensor *p
 tdm_status tdm_pack_weight(tdm_queue *queue, const tdm_tensor *weight, tdm_tensor *packed) {
     TDMI_UNCANCELLED();
     TDMI_NOT_NULL(__func__, packed);
-    if (weight == packed) /* the caller's reference of weight would be lost */
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: packed is weight itself", __func__);
     const tdmi_arg args[] = {{"weight", weight, 0, 0}};
     TDMI_TRY(tdmi_check_not_recording(__func__, queue));
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 1));

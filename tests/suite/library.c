@@ -57,7 +57,7 @@ Test(library, operands) {
         {{"x", &y, 0, 0},
          {"y", &two, TDM_OPERAND_OUTPUT | TDM_OPERAND_MOVED, 0},
          TDM_ERROR_OVERLAP,
-         "elements of y may be in one place"},
+         "strides of y"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         const tdm_operand both[] = {wrong[k].first, wrong[k].second};

@@ -122,8 +122,7 @@ Test(source_refusals, arguments) {
                 Y, S);
     REFUSED_RUN(TDM_ERROR_OVERLAP, "y overlaps x", X, TDM_WITH_TENSOR("y", &x->t), S);
     REFUSED_RUN(TDM_ERROR_OVERLAP, "y overlaps x", TDM_WITH_TENSOR("x", &same), Y, S);
-    REFUSED_RUN(TDM_ERROR_OVERLAP, "elements of y may be in one place", X,
-                TDM_WITH_TENSOR("y", &wide), S);
+    REFUSED_RUN(TDM_ERROR_OVERLAP, "strides of y", X, TDM_WITH_TENSOR("y", &wide), S);
     REFUSED_RUN(TDM_ERROR_UNSUPPORTED, "the rows of x have stride 6, it must be 1",
                 TDM_WITH_TENSOR("x", &columns), Y, S);
     REFUSED_RUN(TDM_ERROR_UNSUPPORTED, "the rows of x have no common stride",

@@ -25,7 +25,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_create(tdm_queue *queue, tdm_generato
 /** packed = the weight [out, in] of a linear layer, of any strides, in the order in which the device multiplies by it
  * the fastest, for weights that do not change: it is made once, and then no product has to put it in order. For
  * tdm_linear and, with transpose_b, as B of tdm_matmul, where x and A, y and C have rows whose elements are adjacent. A
- * new tensor, the caller's to release, of the same shape and dtype. Everything else refuses it with
+ * new tensor, the caller's to release, of the same shape and dtype; `packed` may be `weight`, if something else owns
+ * the buffer that was in it, such as a state dict. Everything else refuses it with
  * TDM_ERROR_UNSUPPORTED on every device: no view of it can be made, and it is neither copied, moved nor saved. Its
  * buffer is read-only.
  * On the host's cores f32, and bf16 where the processor multiplies it (AVX512_BF16), lies in panels of some columns,
