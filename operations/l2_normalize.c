@@ -17,7 +17,7 @@ static void refer(const op_part *p) {
     const long double epsilon = (long double)p->c->number;
     for (int64_t r = 0; r < p->rows; r++) {
         const double *row = p->x[X] + r * p->cols;
-        long_sum squares = {0, 0};
+        long_sum squares = {0};
         for (int64_t j = 0; j < p->cols; j++)
             long_sum_add(&squares, (long double)row[j] * (long double)row[j]);
         const long double norm = sqrtl(long_sum_of(squares));

@@ -22,7 +22,7 @@ static void refer(const op_part *p) {
     const double eps = compute_eps(p->c->dtype);
     for (int64_t r = 0; r < p->rows; r++) {
         const double *row = op_sum_row(p, r, X, RESIDUAL, SUM);
-        long_sum differences = {0, 0}, squares = {0, 0};
+        long_sum differences = {0}, squares = {0};
         double most = 0.0;
         for (int64_t j = 0; j < p->cols; j++) {
             /* so that of equal elements the mean is exact */

@@ -18,7 +18,7 @@ static double larger(double a, double b) {
 static double variance(tdm_dtype dtype, int64_t n, const double *x, int64_t stride,
                        double correction, double *error) {
     const double eps = compute_eps(dtype);
-    long_sum differences = {0, 0}, of_squares = {0, 0};
+    long_sum differences = {0}, of_squares = {0};
     *error = 0.0;
     if (n == 0) return (double)NAN;
     for (int64_t i = 0; i < n; i++) /* around the first, so that of equal elements it is exact */
@@ -53,7 +53,7 @@ static double product_error(tdm_dtype dtype, int64_t n, double product, double l
 double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
                   int64_t stride, double correction, double *bound) {
     const double eps = compute_eps(dtype), infinity = (double)INFINITY;
-    long_sum of_x = {0, 0}, of_sizes = {0, 0}, of_squares = {0, 0};
+    long_sum of_x = {0}, of_sizes = {0}, of_squares = {0};
     long double product = 1.0L;
     double most = -infinity, least = infinity, magnitude = 0.0, adjacent = 1.0, largest = 1.0;
     bool any = false, all = true;
@@ -124,7 +124,7 @@ int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride) {
 
 void ref_scan(bool products, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
               int64_t stride, double *y, double *bound) {
-    long_sum sum = {0, 0}, sizes = {0, 0};
+    long_sum sum = {0}, sizes = {0};
     long double product = 1.0L;
     double adjacent = 1.0, largest = 1.0;
     for (int64_t i = 0; i < n; i++) {
@@ -143,7 +143,7 @@ void ref_scan(bool products, tdm_dtype dtype, tdm_dtype out, int64_t n, const do
 
 double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const double *b,
                double *bound) {
-    long_sum sum = {0, 0}, sizes = {0, 0};
+    long_sum sum = {0}, sizes = {0};
     for (int64_t i = 0; i < n; i++) {
         long_sum_add(&sum, (long double)a[i] * (long double)b[i]);
         long_sum_add(&sizes, fabsl((long double)a[i] * (long double)b[i]));

@@ -16,7 +16,7 @@ static void refer(const op_part *p) {
     const double eps = compute_eps(p->c->dtype);
     for (int64_t r = 0; r < p->rows; r++) {
         const double *row = op_sum_row(p, r, X, RESIDUAL, SUM);
-        long_sum squares = {0, 0};
+        long_sum squares = {0};
         for (int64_t j = 0; j < p->cols; j++)
             long_sum_add(&squares, (long double)row[j] * (long double)row[j]);
         const long double mean = long_sum_of(squares) / (long double)p->cols;

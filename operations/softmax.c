@@ -35,7 +35,7 @@ static void refer_row(const op_part *p, int64_t n, const double *x, double *y, d
                          : rounds                   ? (double)(float)p->c->number
                                                     : p->c->number;
     long double most = -(long double)INFINITY, size = 0.0L;
-    long_sum of_powers = {0, 0};
+    long_sum of_powers = {0};
     for (int64_t j = 0; j < n; j++) {
         const long double product = (long double)x[j] * scale, m = mask ? mask[j] : 0.0;
         if (isnan(product + m) || product + m > most) most = product + m;
@@ -61,7 +61,7 @@ static void refer_logs(const op_part *p) {
     for (int64_t r = 0; r < p->rows; r++) {
         const double *x = p->x[X] + r * p->cols;
         long double most = -(long double)INFINITY;
-        long_sum of_powers = {0, 0};
+        long_sum of_powers = {0};
         for (int64_t j = 0; j < p->cols; j++)
             if (isnan(x[j]) || x[j] > most) most = x[j];
         for (int64_t j = 0; j < p->cols; j++)

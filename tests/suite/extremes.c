@@ -27,7 +27,7 @@ static void check_digits(tdm_dtype dtype, int64_t cols, const double *x, const d
     double *errors = malloc((size_t)cols * sizeof *errors);
     if (!errors) abort();
     long double magnitude = 0;
-    long_sum sum = {0, 0}, rests = {0, 0}, squares = {0, 0};
+    long_sum sum = {0}, rests = {0}, squares = {0};
     for (int64_t j = 0; j < cols; j++) {
         long_sum_add(&sum, (long double)x[j] / (long double)cols);
         magnitude += fabsl((long double)x[j]) / (long double)cols;
