@@ -44,6 +44,13 @@ typedef struct operation {
     bool root; /* of a variance */
 } operation;
 
+static tdm_status check(const operation *o, const tdm_queue *queue, const tdm_tensor *x,
+                        const int *dims, size_t count, const tdm_tensor *y, tdmi_reduced *reduced) {
+    TDMI_TRY(tdmi_check_reduced_dtypes(o->function, queue, o->floats_alone, "x", x, "y", y));
+    TDMI_TRY(tdmi_check_reduced(o->function, x, dims, count, "y", y, reduced));
+    return tdmi_check_extents(o->function, x);
+}
+
 /* mean: the sum is divided by the number of elements; correction: of a variance */
 static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor *x, const int *dims,
                          size_t count, bool mean, double correction, tdm_tensor *y) {
@@ -57,9 +64,8 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
                     .kind = variance ? TDMI_VERIFY_VARIANCE : TDMI_VERIFY_SUMS,
                     .factor = mean ? 1 : 0, .number = correction)
     TDMI_TRY(tdmi_check_args(o->function, queue, args, 2));
-    TDMI_TRY(tdmi_check_reduced_dtypes(o->function, queue, o->floats_alone, "x", x, "y", y));
     tdmi_reduced reduced;
-    TDMI_TRY(tdmi_check_reduced(o->function, x, dims, count, "y", y, &reduced));
+    TDMI_TRY(check(o, queue, x, dims, count, y, &reduced));
     if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     const double left = (double)reduced.elements - correction;
     if (reduced.elements == 0) return fill(queue, o->of_nothing, y);
@@ -126,10 +132,9 @@ tdm_status tdm_count_nonzero(tdm_queue *queue, const tdm_tensor *x, const int *d
     truths.dtype = TDM_BOOL; /* as which a byte is 1 where it is not 0 */
     if (tdm_dtype_size(x->dtype) == 1)
         return reduce(&sum, queue, &truths, dims, count, false, 0, y);
-    tdmi_reduced reduced; /* all that reduce() checks, before the cast is launched */
-    TDMI_TRY(tdmi_check_reduced_dtypes(sum.function, queue, false, "x", &truths, "y", y));
-    TDMI_TRY(tdmi_check_reduced(sum.function, x, dims, count, "y", y, &reduced));
-    TDMI_TRY(tdmi_check_extents(sum.function, x));
+    tdmi_reduced reduced;
+    TDMI_TRY(
+        check(&sum, queue, &truths, dims, count, y, &reduced)); /* before the cast is launched */
     TDMI_TRY(tdmi_temporary(queue, TDM_BOOL, x->ndim, x->shape, &truths));
     tdm_status status = tdm_cast(queue, x, &truths);
     if (status == TDM_OK) status = reduce(&sum, queue, &truths, dims, count, false, 0, y);

@@ -206,8 +206,8 @@ Test(checks, skips) {
         const char *const changes[] = {together ? "HOW=--together" : "HOW=--filter=", NULL};
         run_shell(
             changes,
-            "cd " TEST_SOURCE "/tests && t=$(mktemp -d) && cat >$t/t.c <<'END' && "
-            "cc -std=gnu11 -I. -Isupport/plain support/tags.c support/plain/runner.c "
+            "cd " TEST_SOURCE "/tests && t=$(mktemp -d) && cat >$t/t.c <<'END' && " TEST_CC
+            " -std=gnu11 -I. -Isupport/plain support/tags.c support/plain/runner.c "
             "support/plain/apart_posix.c $t/t.c -o $t/t && $t/t $HOW; s=$?; rm -r $t; exit $s\n"
             "#include <criterion/criterion.h>\n"
             "TestSuite(s, .init = NULL);\n"

@@ -162,7 +162,7 @@ Test(matmul_choice, tune_heads) {
     OK(tdm_to_host(queue, &want, right));
     int wrong = 0;
     for (int i = 0; i < COUNT; i++)
-        wrong += !(fabsf(got[i] - right[i]) <= 1e-2f);
+        wrong += !(fabsf(got[i] - right[i]) <= 1e-5f);
     CHECK(wrong == 0, "%d of %d elements are wrong", wrong, COUNT);
     tdm_tensor *const made[] = {&a, &b, &held, &want};
     for (int i = 0; i < 4; i++)
