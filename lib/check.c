@@ -260,6 +260,13 @@ tdm_status tdmi_check_finite(const char *function, const char *name, double valu
                      name, value, dtype == TDM_F64 ? "f64" : "f32");
 }
 
+tdm_status tdmi_check_epsilon(const char *function, double epsilon, tdm_dtype dtype) {
+    if (!(epsilon >= 0))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: epsilon is %g, it must be at least 0",
+                         function, epsilon);
+    return tdmi_check_finite(function, "epsilon", epsilon, dtype);
+}
+
 tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_arg *args,
                            int count) {
     TDMI_NOT_NULL(function, queue);

@@ -43,6 +43,7 @@ tdm_status tdmi_check_computes(const char *function, const tdm_device *device, c
 /* A number, called `name`, is finite in the arithmetic of a float dtype. */
 tdm_status tdmi_check_finite(const char *function, const char *name, double value,
                              tdm_dtype dtype) TDM_MUST_USE;
+tdm_status tdmi_check_epsilon(const char *function, double epsilon, tdm_dtype dtype) TDM_MUST_USE;
 
 /* All arguments of an operation: the queue, each tensor by itself, one device, one dtype, outputs
  * writable and free of overlap. Then the queue comes after what may still use their memory (order.c). */

@@ -1,7 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Batch normalisation at inference. */
-#include <math.h>
-
 #include "launch.h"
 
 static tdm_status check_shapes(const char *function, const tdm_tensor *x, const tdm_tensor *y,
@@ -35,9 +33,7 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
                              {"bias", bias, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 6));
-    if (!(epsilon >= 0) || isinf(epsilon))
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: epsilon is %g, it must be at least 0 and finite", __func__, epsilon);
+    TDMI_TRY(tdmi_check_epsilon(__func__, epsilon, x->dtype));
     TDMI_TRY(check_shapes(__func__, x, y, args + 1, 4));
     if (tdm_tensor_get_count(x) == 0) return TDM_OK;
     int64_t channels = x->shape[1], spatial = 1;

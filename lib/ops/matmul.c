@@ -345,6 +345,7 @@ tdm_status tdmi_run_product(tdm_queue *queue, const tdmi_product *p,
     tdmi_product rest = *p; /* of the epilogue */
     const tdmi_gemm gemm = tdmi_product_offered(p);
     if (choice->fused == TDMI_FUSED_NONE && bias_goes_first(p)) {
+        if (!choice->provider) TDMI_TRY(tdmi_check_builtin("tdm_matmul", &gemm));
         TDMI_TRY(put_bias(queue, p));
         rest.gemm.bias = NULL;
     }

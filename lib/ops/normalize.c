@@ -3,16 +3,7 @@
  * and one over its output. */
 #include "normalize.h"
 
-#include <math.h>
-
 #include "verify.h"
-
-static tdm_status check_epsilon(const char *function, double epsilon) {
-    if (!(epsilon >= 0) || isinf(epsilon))
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: epsilon is %g, it must be at least 0 and finite", function, epsilon);
-    return TDM_OK;
-}
 
 tdm_status tdmi_rows_of_both(const char *function, const tdm_tensor *x, const tdm_tensor *y,
                              tdmi_rows *xr, tdmi_rows *yr) {
@@ -110,7 +101,7 @@ static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_
         .kind = kernel == TDMI_KERNEL_LAYER_NORM ? TDMI_VERIFY_LAYER_NORM : TDMI_VERIFY_TERMS,
         .number = epsilon, .adds_residual = true)
     TDMI_TRY(tdmi_check_args(function, queue, args, 6));
-    TDMI_TRY(check_epsilon(function, epsilon));
+    TDMI_TRY(tdmi_check_epsilon(function, epsilon, o->x->dtype));
     operand_rows rows;
     TDMI_TRY(rows_of_operands(function, o, &rows));
     /* of each launch: there is one for each time that the residual is added */
@@ -185,7 +176,7 @@ tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilo
     TDMI_VERIFY(__func__, queue, args, 2, tdm_l2_normalize(v->queue, v->t[0], epsilon, v->t[1]),
                 .kind = TDMI_VERIFY_TERMS)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
-    TDMI_TRY(check_epsilon(__func__, epsilon));
+    TDMI_TRY(tdmi_check_epsilon(__func__, epsilon, x->dtype));
     tdmi_rows xr, yr;
     TDMI_TRY(tdmi_rows_of_both(__func__, x, y, &xr, &yr));
     if (xr.rows == 0 || xr.cols == 0) return TDM_OK;

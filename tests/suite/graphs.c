@@ -435,6 +435,7 @@ static const array *call_number(int number, const operands *o) {
         CALL(20, y_row, tdm_variance(queue, across, &first, 1, 0, &o->y_row->t))
         CALL(21, y_row, tdm_norm(queue, TDM_NORM_L2, across, &one))
         CALL(22, y_across, tdm_tile(queue, x, &o->y_across->t))
+        CALL(23, y_row, tdm_norm_over(queue, TDM_NORM_INF, x, &first, 1, &o->y_row->t))
     }
 #undef CALL
     return NULL;

@@ -163,7 +163,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, c
 TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind,
                                              const tdm_tensor *x, tdm_tensor *out);
 
-/* The epsilon of the functions below is at least 0, and is rounded to f32 where the arithmetic is.
+/* The epsilon of the functions below is at least 0, and finite in the arithmetic, which is f32 but for f64.
  * Squares that would overflow or underflow are taken of a row that is scaled by a power of two, so
  * that y is right wherever it fits the dtype; with a weight also y without the weight has to. Results below the
  * smallest normal number are subnormal on devices that have these. With an epsilon of 0, 0 / 0 is NaN: a row of
