@@ -72,13 +72,21 @@ static tdmi_folder open_directory(tdmi_folder parent, const char *path, bool fol
     return TDMI_NO_FOLDER;
 }
 
+/* Once, as every kernel that is compiled would repeat it. */
+static void warn(const char *why) {
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    if (!tdmi_logs(TDM_LOG_WARNING) || atomic_flag_test_and_set(&warned)) return;
+    const char *path = tdmi_env_values()->cache_dir;
+    tdmi_log(TDM_LOG_WARNING, "nothing is kept%s%.900s: %s", path ? " in " : "", path ? path : "",
+             why);
+}
+
 /* The cache directory itself may be a link, to a larger disk say; nothing in it may be one. */
 static tdmi_folder open_cache(bool make) {
     const char *path = tdmi_env_values()->cache_dir;
-    if (!path || (make && !make_directories(path))) return TDMI_NO_FOLDER;
-    const tdmi_folder folder = open_directory(TDMI_HERE, path, true);
-    if (folder == TDMI_NO_FOLDER && make)
-        tdmi_log(TDM_LOG_WARNING, "nothing is kept in %s: `tdm doctor` says why", path);
+    tdmi_folder folder = TDMI_NO_FOLDER;
+    if (path && (!make || make_directories(path))) folder = open_directory(TDMI_HERE, path, true);
+    if (folder == TDMI_NO_FOLDER && make) warn("`tdm doctor` says why");
     return folder;
 }
 
