@@ -73,11 +73,11 @@ static tdmi_folder open_directory(tdmi_folder parent, const char *path, bool fol
 }
 
 /* Once, as every kernel that is compiled would repeat it. */
-static void warn(const char *why) {
+static void warn(const char *what, const char *why) {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
     if (!tdmi_logs(TDM_LOG_WARNING) || atomic_flag_test_and_set(&warned)) return;
     const char *path = tdmi_env_values()->cache_dir;
-    tdmi_log(TDM_LOG_WARNING, "nothing is kept%s%.900s: %s", path ? " in " : "", path ? path : "",
+    tdmi_log(TDM_LOG_WARNING, "%s kept%s%.900s: %s", what, path ? " in " : "", path ? path : "",
              why);
 }
 
@@ -86,7 +86,7 @@ static tdmi_folder open_cache(bool make) {
     const char *path = tdmi_env_values()->cache_dir;
     tdmi_folder folder = TDMI_NO_FOLDER;
     if (path && (!make || make_directories(path))) folder = open_directory(TDMI_HERE, path, true);
-    if (folder == TDMI_NO_FOLDER && make) warn("`tdm doctor` says why");
+    if (folder == TDMI_NO_FOLDER && make) warn("nothing is", "`tdm doctor` says why");
     return folder;
 }
 
@@ -188,7 +188,10 @@ static bool write_entry(tdmi_file file, tdmi_cache_key key, const tdmi_blob *blo
     header.checksum = tdmi_hash(key.low, blob->data, blob->size);
     const bool good = tdmi_file_write(file, &header, sizeof header) == sizeof header &&
                       tdmi_file_write(file, blob->data, blob->size) == blob->size;
-    return tdmi_file_close(file) && good;
+    const int error = errno;
+    if (tdmi_file_close(file) && good) return true;
+    if (!good) errno = error;
+    return false;
 }
 
 /* A new file whose name begins like the entry's, or TDMI_NO_FILE. */
@@ -204,22 +207,41 @@ static tdmi_file open_aside(tdmi_folder folder, const char *entry, char aside[NA
     return TDMI_NO_FILE;
 }
 
-void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob) {
+/* Whole under its name, or not at all: then false with errno. */
+static bool keep(tdmi_folder folder, tdmi_cache_key key, const tdmi_blob *blob) {
     char name[NAME], aside[NAME + 32];
+    name_entry(key, name);
+    errno = EFBIG;
+    if (!tdmi_cache_may_write(sizeof(entry_header) + blob->size)) return false;
+    const tdmi_file file = open_aside(folder, name, aside);
+    if (file == TDMI_NO_FILE) return false;
+    if (write_entry(file, key, blob) && tdmi_file_rename(folder, aside, name)) return true;
+    const int error = errno;
+    (void)tdmi_file_remove(folder, aside);
+    errno = error;
+    return false;
+}
+
+void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob) {
     if (!blob->data || blob->size == 0) return;
-    if (!tdmi_cache_may_write(sizeof(entry_header) + blob->size)) return;
     const tdmi_folder folder = open_cache(true);
     if (folder == TDMI_NO_FOLDER) return;
-    name_entry(key, name);
-    const tdmi_file file = open_aside(folder, name, aside);
-    if (file != TDMI_NO_FILE &&
-        (!write_entry(file, key, blob) || !tdmi_file_rename(folder, aside, name)))
-        (void)tdmi_file_remove(folder, aside);
+    if (!keep(folder, key, blob)) warn("an entry is not", strerror(errno));
     tdmi_folder_close(folder);
 }
 
 /* --- for `tdm doctor` -----------------------------------------------------------------------
  */
+
+/* Keeps an entry and removes it: only writing shows a read-only or full file system. */
+static bool keeps(tdmi_folder directory) {
+    char name[NAME], byte = 0;
+    const tdmi_cache_key key = tdmi_cache_key_add(tdmi_cache_key_start(), "tdm doctor");
+    if (!keep(directory, key, &(tdmi_blob){&byte, 1})) return false;
+    name_entry(key, name);
+    (void)tdmi_file_remove(directory, name);
+    return true;
+}
 
 /* Why nothing is kept in the directory, and what to do about it; false when something is. */
 static bool explain(const char *path, char *why, size_t size, const char **advice) {
@@ -227,8 +249,10 @@ static bool explain(const char *path, char *why, size_t size, const char **advic
     *advice = "make it a directory of your own, or set TANDEM_CACHE_DIR";
     const tdmi_folder directory = open_cache(true);
     if (directory != TDMI_NO_FOLDER) {
+        const bool kept = keeps(directory);
+        if (!kept) snprintf(why, size, "cannot be written: %s", strerror(errno));
         tdmi_folder_close(directory);
-        return false;
+        return !kept;
     }
     if (!make_directories(path) || !tdmi_file_look_up(TDMI_HERE, path, true, &info)) {
         snprintf(why, size, "cannot be made: %s", strerror(errno));

@@ -322,6 +322,28 @@ Test(doctor, all_good) {
     CHECK(has_item("[--]", "/icd|no .icd file|install"), "%s", r.output);
 }
 
+/* A cache folder of this user's where nothing can be written: the finding says why, and so does the log. Only /proc
+ * refuses root. */
+Test(doctor, cache_that_cannot_be_written) {
+    shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/; mkdir -m 500 $D/cache");
+    if (geteuid() == 0) snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=/proc/sys");
+    tdm("doctor --quick", 1);
+    CHECK(has_item("[!!]", "cache directory|TANDEM_CACHE_DIR: cannot be written: |nothing is kept"),
+          "%s", r.output);
+    const char *changes[] = {vendors, cache, "TANDEM_LOG=warn", NULL};
+    run_shell(changes, TEST_PROBE " work opencl:0", 120, &r);
+    CHECK(contains_words(r.output, "TDM_OK|warning: an entry is not kept in /"), "%s", r.output);
+    /* nothing is left of the trial */
+    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/other", folder + 2);
+    tdm("doctor --quick", 0);
+    CHECK(has_item("[ok]", "cache directory"), "%s", r.output);
+    shell("ls -A $D/other | grep -v '^holders$'");
+    CHECK(!r.output[0], "left: %s", r.output);
+    /* a limit on the size of files, which ends a process that goes past it by a signal */
+    shell("ulimit -f 0; " TEST_PROGRAM " doctor --quick 2>&1 | cat");
+    CHECK(contains_words(r.output, "/other|cannot be written: File too large"), "%s", r.output);
+}
+
 /* The C compiler of the cpu backend, and what follows where there is none: a wish, or nothing that is installed, is no
  * failure; a name of nothing is. */
 Test(doctor, c_compiler) {
