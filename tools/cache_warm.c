@@ -37,6 +37,7 @@ typedef struct warming {
     tdm_dtype dtypes[TDM_DTYPE_COUNT];
     size_t count;
     double budget, start; /* seconds of all devices, 0 without a limit; on child_now's clock */
+    bool any;             /* a kernel is ready */
 } warming;
 
 /* One device, as its kernels are compiled. */
@@ -85,7 +86,7 @@ static bool watch(void *user, size_t ready, size_t all) {
     return true;
 }
 
-static int warm_device(const char *name, const warming *r) {
+static int warm_device(const char *name, warming *r) {
     tdm_device *device;
     if (tdm_device_open(name, &device) != TDM_OK) return report_failure("cache warm");
     const double start = child_now();
@@ -95,6 +96,7 @@ static int warm_device(const char *name, const warming *r) {
     const tdm_status status =
         tdm_device_warm_watched(device, r->dtypes, r->count, watch, &w, &kernels);
     int result = EXIT_OK;
+    r->any = r->any || kernels > 0;
     bench_progress_end();
     if (status != TDM_OK)
         result = report_failure("cache warm");
@@ -111,7 +113,7 @@ static int warm_device(const char *name, const warming *r) {
     return result;
 }
 
-static int warm_listed(size_t count, const warming *list) {
+static int warm_listed(size_t count, warming *list) {
     int result = EXIT_OK;
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info;
@@ -119,6 +121,18 @@ static int warm_listed(size_t count, const warming *list) {
             result = EXIT_FAILED;
     }
     return result;
+}
+
+/* False where the library finds that the cache directory cannot be used. */
+static bool keeps(void) {
+    size_t count = 0;
+    const tdm_diagnostic *item;
+    if (tdm_get_diagnostic_count(&count) != TDM_OK) count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (tdm_get_diagnostic(i, &item) == TDM_OK && !item->ok &&
+            strcmp(item->subject, "cache directory") == 0)
+            return false;
+    return true;
 }
 
 int cache_warm_command(int argc, char **argv) {
@@ -132,8 +146,11 @@ int cache_warm_command(int argc, char **argv) {
     if (tdm_get_device_count(&count) != TDM_OK) return report_failure("cache warm");
     guard_listed();
     list.start = child_now();
-    if (devices.count == 0) return warm_listed(count, &list);
+    if (devices.count == 0) status = warm_listed(count, &list);
     for (int i = 0; i < devices.count; i++)
         if (warm_device(devices.word[i], &list) != EXIT_OK) status = EXIT_FAILED;
-    return status;
+    if (!list.any || keeps()) return status;
+    fputs("tdm cache warm: nothing could be kept in the cache directory: 'tdm doctor' says why\n",
+          stderr);
+    return EXIT_FAILED;
 }

@@ -201,7 +201,7 @@ Test(cache, prune) {
     CHECK(contains_words(r.output, "TDM_OK") && count_kernels() == count, "%s", r.output);
 }
 
-/* It shows how far it is, and begins nothing after the time; Ctrl-C says what is ready. */
+/* It shows how far it is, and begins nothing after the time; Ctrl-C says what is ready. It fails if nothing is kept. */
 Test(cache, warm) {
     tdm("warm opencl:0 --budget 0.001", 0);
     CHECK(contains_words(r.output, "0 of 1|kernels are ready, after|left for lack of time"), "%s",
@@ -211,6 +211,11 @@ Test(cache, warm) {
           "wait $p; echo status $?; cat $D/out");
     CHECK(contains_words(r.output, "status 130|\n[1/1|kernels of opencl:0\n|tdm cache warm: "
                                    "stopped: | of 1|kernels of opencl:0 are ready"),
+          "%s", r.output);
+    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=/proc/x");
+    tdm("warm opencl:0 --budget 3", 1);
+    CHECK(contains_words(r.output, "kernels are ready|tdm cache warm: nothing could be kept in the "
+                                   "cache directory: 'tdm doctor' says why"),
           "%s", r.output);
 }
 

@@ -290,10 +290,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator 
 /** Compiles the kernels that programs usually need for tensors of the given floating dtypes,
  * several at a time in its own threads, which have ended when it returns. The cache folder
  * keeps them, as does the driver's own cache where it has one, so that later programs start
- * without a compiler. *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels
- * are compiled with the library. On a GPU they are for rows that begin at multiples of 16 bytes;
- * those of other rows are compiled when they are needed. Takes seconds to minutes where nothing
- * was kept. Any thread, also while others use the device. TDM_ERROR_INVALID_ARGUMENT for a dtype
+ * without a compiler. *kernels (NULL is allowed) is how many are ready in this process, kept or not (a folder
+ * that cannot be used is in the log alone): 0 on cpu, whose kernels are compiled with the library. On a GPU they
+ * are for rows that begin at multiples of 16 bytes; others are compiled when they are needed. Takes seconds to
+ * minutes where nothing was kept. Any thread, also while others use the device. TDM_ERROR_INVALID_ARGUMENT for a dtype
  * that is not floating, TDM_ERROR_UNSUPPORTED for f64 on a device without it; else the first
  * failure of a kernel, and those that were ready by then are kept. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes,
