@@ -196,8 +196,10 @@ static tdm_status check_parameters(const tdmi_kernel_wanted *wanted) {
     const tdm_parameter *parameters = wanted->parameters;
     const size_t count = wanted->parameter_count;
     const bool of_rows = is_of_rows(wanted);
-    const size_t most =
-        TDM_KERNEL_MAX_TENSORS - (of_rows ? 1 : 0); /* chunks of rows need a buffer */
+    /* chunks of rows need a buffer; a text's arguments have a limit */
+    const size_t most = wanted->outputs
+                            ? (TDM_SOURCE_BYTES - sizeof(tdm_source_launch)) / sizeof(tdm_layout)
+                            : TDM_KERNEL_MAX_TENSORS - (of_rows ? 1 : 0);
     size_t tensors = 0;
     if (!parameters || count == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,

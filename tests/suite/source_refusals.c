@@ -73,8 +73,16 @@ Test(source_refusals, parameters) {
                    odd, 2);
     REFUSED_SOURCE(TDM_ERROR_INVALID_DTYPE, "the dtype of y is 99", device, text, "f", "copy",
                    untyped, 2);
-    REFUSED_SOURCE(TDM_ERROR_UNSUPPORTED, "912 bytes of arguments, allowed are 896", device, text,
-                   "f", "copy", many, 11);
+    REFUSED_SOURCE(TDM_ERROR_UNSUPPORTED, "11 are tensors|at most 10 tensors", device, text, "f",
+                   "copy", many, 11);
+    if (OK(tdm_kernel_source(device, text, "f", "copy", many + 1, 10, &kernel)))
+        tdm_kernel_release(kernel);
+    const tdm_parameter wide[] = {
+        TDM_TENSOR("a"), TDM_TENSOR("b"), TDM_TENSOR("c"), TDM_TENSOR("d"), TDM_TENSOR("e"),
+        TDM_TENSOR("f"), TDM_TENSOR("g"), TDM_TENSOR("h"), TDM_TENSOR("i"), TDM_OUTPUT("k"),
+        TDM_NUMBER("l"), TDM_NUMBER("m"), TDM_NUMBER("n"), TDM_NUMBER("o"), TDM_INTEGER("p")};
+    REFUSED_SOURCE(TDM_ERROR_UNSUPPORTED, "904 bytes of arguments, allowed are 896", device, text,
+                   "f", "copy", wide, 15);
     const tdm_parameter outputs[] = {TDM_TENSOR("x"), TDM_OUTPUT("y")};
     REFUSED(tdm_kernel_elementwise(device, "y = x", outputs, 2, &kernel),
             TDM_ERROR_INVALID_ARGUMENT, "TDM_PARAMETER_OUTPUT|TDM_TENSOR");

@@ -64,7 +64,7 @@ typedef enum tdm_parameter_kind {
 /** The dtype of a tensor parameter that may be any: that of its argument, in each call. */
 #define TDM_ANY_DTYPE (-1)
 
-#define TDM_KERNEL_MAX_TENSORS 12 /**< the most tensors that a kernel has */
+#define TDM_KERNEL_MAX_TENSORS 12 /**< the most tensors of an expression; over rows 11 */
 #define TDM_KERNEL_MAX_SCALARS                                                                     \
     12 /**< the most numbers and integers, once for each type they are used as */
 
@@ -205,7 +205,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_rows(tdm_device *device, const tdm_ro
  * takes a C compiler, cc, gcc or clang in PATH, which is looked for once; without one tdm_kernel_run is
  * TDM_ERROR_UNSUPPORTED. A text that does not compile is TDM_ERROR_COMPILE, with the compiler's first errors, by file
  * and line, in tdm_last_error, and all of its words in tdm_last_compile_log. At least one parameter is an output. At
- * most 64 KiB of text, 12 tensors and 896 bytes of arguments: a tensor takes 80, a number 16, an integer
+ * most 64 KiB of text, 10 tensors and 896 bytes of arguments: a tensor takes 80, a number 16, an integer
  * 8, and the launch 32. All texts are copied. Takes a reference to the device. *kernel is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_source(tdm_device *device, const char *text,
                                                   const char *file, const char *entry,
