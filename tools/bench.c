@@ -68,7 +68,8 @@ static const option_spec option_table[] = {
      "padding; "
      "machines: under mpirun, "
      "collectives and "
-     "distributed products next to a plain MPI program, one process and ScaLAPACK",
+     "distributed products next to a plain MPI program, one process and ScaLAPACK; it also takes "
+     "--ranks 1,2,4, which measures each case with so many ranks",
      profile_words, false, false},
     {"format", OPTION_FORMAT, "WORD",
      "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "
@@ -273,14 +274,16 @@ static int check_python(bench_options *options, bool pytorch_alone) {
     return EXIT_USAGE;
 }
 
+/* Help is this program's, wherever it stands. */
 static bool wants_machines(int argc, char **argv) {
+    bool wants = false;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--profile=machines") == 0) return true;
-        if (i + 1 < argc && strcmp(argv[i], "--profile") == 0 &&
-            strcmp(argv[i + 1], "machines") == 0)
-            return true;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return false;
+        wants = wants || strcmp(argv[i], "--profile=machines") == 0 ||
+                (i + 1 < argc && strcmp(argv[i], "--profile") == 0 &&
+                 strcmp(argv[i + 1], "machines") == 0);
     }
-    return false;
+    return wants;
 }
 
 /* The profile of several ranks is a separate program, which is linked to MPI, next to this one: in the build tree,

@@ -96,8 +96,10 @@ static void print_commands(FILE *stream, const command_spec *spec) {
     fputs("commands:\n", stream);
     for (const command_spec *const *s = spec->subcommands; *s; s++)
         print_entry(stream, options_last_name(*s), width, (*s)->summary);
-    fprintf(stream, "\n'tdm %s%sCOMMAND --help' describes one of them.\n\n", spec->name,
-            spec->name[0] ? " " : "");
+    const char *blank = spec->name[0] ? " " : "";
+    fprintf(stream,
+            "\n'tdm %s%sCOMMAND --help' or 'tdm help %s%sCOMMAND' describes one of them.\n\n",
+            spec->name, blank, spec->name, blank);
 }
 
 void options_print_help(const command_spec *spec, FILE *stream) {

@@ -152,7 +152,7 @@ static void print_references(const command_spec *spec) {
         printf("%s.BR tdm\\-%s (1)", before, (*s)->name);
         before = ",\n";
     }
-    putchar('\n');
+    puts(",\n.BR tandem (7)");
 }
 
 void options_print_manual(const command_spec *spec) {

@@ -51,6 +51,13 @@ Test(options, help) {
     shell("test \"$($T help cache list)\" = \"$($T cache list --help)\"", 0);
     shell("$T help cache lst", 2);
     CHECK(contains_words(r.output, "unknown command 'lst'|'list'"), "%s", r.output);
+    /* also of what another program measures */
+    shell("test \"$($T bench --help)\" = \"$($T bench --profile machines --help)\"", 0);
+    shell("test \"$($T bench --help)\" = \"$($T bench -h --profile=machines)\"", 0);
+    shell("$T bench --help", 0);
+    CHECK(contains_words(r.output, "--ranks 1,2,4"), "%s", r.output);
+    shell("$T --help", 0);
+    CHECK(contains_words(r.output, "'tdm help COMMAND'"), "%s", r.output);
     /* the options before it are read, and those after it are not */
     shell("$T doctor --json --help --nonsense", 0);
     CHECK(contains_words(r.output, "usage: tdm doctor"), "%s", r.output);
@@ -149,7 +156,8 @@ Test(options, manual) {
         CHECK(!r.output[0], "not in the page: %s", r.output);
     }
     shell("$T .man cache", 0);
-    CHECK(contains_words(r.output, ".TH TDM\\-CACHE 1|.SS tdm cache prune|max\\-size|SEE ALSO"),
+    CHECK(contains_words(r.output,
+                         ".TH TDM\\-CACHE 1|.SS tdm cache prune|max\\-size|SEE ALSO|tandem (7)"),
           "%s", r.output);
     shell("$T .man nothing", 2);
     shell("$T --help", 0);
