@@ -375,13 +375,15 @@ static void read_variable(const char *name, const char *text) {
 
 /* Once the rest is known, so that each file is opened once. */
 static void begin_output(void) {
-    const char *log = values.log_file, *profile = values.profile;
+    const char *log = values.log_file, *profile = values.profile, *trace = values.trace;
     if (values.verify > 0 && values.log == TDM_LOG_OFF) values.log = TDM_LOG_ERROR;
     if (values.log != TDM_LOG_OFF && !tdmi_log_to(values.log, log))
         REFUSE("TANDEM_LOG: nothing can be written to %.300s: %s", log ? log : "stderr",
                strerror(errno));
     if (profile && !tdmi_profile_start(profile))
         REFUSE("TANDEM_PROFILE: nothing can be written to %.300s: %s", profile, strerror(errno));
+    if (trace && !tdmi_output_append(trace, ""))
+        REFUSE("TANDEM_TRACE: nothing can be written to %.300s: %s", trace, strerror(errno));
 }
 
 static void read_environment(void) {

@@ -39,6 +39,16 @@ bool tdmi_output_write(const tdmi_output_file *output, const char *text, size_t 
     return tdmi_file_write(output->file, text, length) == length;
 }
 
+bool tdmi_output_append(const char *path, const char *text) {
+    tdmi_output_file output;
+    if (!tdmi_output_open(&output, path, true)) return false;
+    const bool written = tdmi_output_write(&output, text, strlen(text));
+    const int error = errno;
+    (void)tdmi_file_close(output.file);
+    errno = error;
+    return written;
+}
+
 /* ---- the profile ---- */
 
 atomic_bool tdmi_profiling;

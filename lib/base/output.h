@@ -25,6 +25,9 @@ bool tdmi_output_open(tdmi_output_file *output, const char *path, bool append);
 /* The whole text in one piece, unless the file would become too large; false with errno. */
 bool tdmi_output_write(const tdmi_output_file *output, const char *text, size_t length);
 
+/* Opens the file for one text, as processes may share it, and another program may take it away. False with errno. */
+bool tdmi_output_append(const char *path, const char *text);
+
 /* ---- TANDEM_PROFILE ---- */
 
 extern atomic_bool tdmi_profiling;

@@ -43,17 +43,6 @@ static bool is_new(const tdmi_gemm *gemm) {
     return true;
 }
 
-/* Opened each time, as processes may share the file, and another program may take it away. */
-static bool append(const char *path, const char *line) {
-    tdmi_output_file output;
-    if (!tdmi_output_open(&output, path, true)) return false;
-    const bool written = tdmi_output_write(&output, line, strlen(line));
-    const int error = errno;
-    (void)tdmi_file_close(output.file);
-    errno = error;
-    return written;
-}
-
 void tdmi_trace_product(const tdmi_gemm *gemm, const char *provider) {
     const char *path = tdmi_env_values()->trace;
     static bool warned;
@@ -64,7 +53,7 @@ void tdmi_trace_product(const tdmi_gemm *gemm, const char *provider) {
     tdmi_gemm_text(gemm, line);
     tdmi_log(TDM_LOG_DEBUG, "products of %s are computed by %s", line, provider);
     strcat(line, "\n");
-    if (path && !append(path, line) && !warned) {
+    if (path && !tdmi_output_append(path, line) && !warned) {
         warned = true;
         tdmi_log(TDM_LOG_WARNING, "TANDEM_TRACE: nothing can be written to %s: %s", path,
                  strerror(errno));

@@ -26,7 +26,7 @@ static void shows(const char *command, const char *words, const char *others) {
 Test(output, log_levels) {
     shows("TANDEM_LOG=error " WORK, "TDM_OK", "tandem: ");
     shows("TANDEM_LOG=warn " WORK, "TDM_OK", "tandem: ");
-    shows("TANDEM_LOG=warn TANDEM_CACHE_DIR=/dev/null/x TANDEM_TRACE=$D/no/file " WORK,
+    shows("TANDEM_LOG=warn TANDEM_CACHE_DIR=/dev/null/x TANDEM_TRACE=/dev/full " WORK,
           "tandem: warning: TANDEM_TRACE: nothing can be written", "tandem: info");
     shows("TANDEM_LOG=info " WORK,
           "TDM_OK|tandem: info: cpu: 1 device|" OPENED "|" DEFAULT "as there is no GPU",

@@ -156,9 +156,12 @@ Test(tune, trace_of_a_program) {
           0, "f32 40x50x60\nf64 7x8x9\n");
     gives("grep -c f32 $D/list; " TUNE, 0, "1\n");
     CHECK(contains_words(r.output, "2 products measured"), "%s", r.output);
-    /* a file that cannot be written is no failure of the program */
-    gives("mkfifo $D/pipe; TANDEM_TRACE=$D/pipe " EXPLAIN "f32 40 50 60", 0, "TDM_OK");
-    gives("TANDEM_TRACE=$D/no/such/file " EXPLAIN "f32 40 50 60", 0, "TDM_OK");
+    /* a file that cannot be opened is an error at the start; one that is full later is no failure of the program */
+    gives("mkfifo $D/pipe; TANDEM_TRACE=$D/pipe " EXPLAIN "f32 40 50 60; true", 0,
+          "TDM_ERROR_ENVIRONMENT|TANDEM_TRACE: nothing can be written to");
+    gives("TANDEM_TRACE=$D/no/such/file " EXPLAIN "f32 40 50 60; true", 0,
+          "TDM_ERROR_ENVIRONMENT|TANDEM_TRACE: nothing can be written to|/no/such/file: No such");
+    gives("TANDEM_TRACE=/dev/full " EXPLAIN "f32 40 50 60", 0, "TDM_OK");
 }
 
 Test(tune, lists_that_are_wrong) {
