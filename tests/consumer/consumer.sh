@@ -45,6 +45,19 @@ for main in main.c main.cpp comm.c comm.cpp; do
     expect "$work/$main-cmake/consumer_static"
 done
 
+# A component that is not there is named.
+find "$prefix" -name tandem-mpi-targets.cmake -exec mv {} {}.aside \;
+for component in mpi tensors; do
+    if "$cmake" -S "$source" -B "$work/$component-cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        -DMAIN="$work/comm.c" -DLIBRARY=comm -DCOMPONENTS="$component" >"$work/log" 2>&1 ||
+        ! tr -s ' \n' ' ' <"$work/log" | grep -q "It has no component $component: there are comm"; then
+        echo "find_package(tandem REQUIRED COMPONENTS $component) without that component:"
+        cat "$work/log"
+        exit 1
+    fi
+done
+find "$prefix" -name tandem-mpi-targets.cmake.aside -exec sh -c 'mv "$1" "${1%.aside}"' _ {} \;
+
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tandem.pc)")
 library_dir=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH
