@@ -12,6 +12,16 @@ taken=$(cd "$source/kernels" &&
     sed -nE 's/^ *# *define +([A-Z][A-Z0-9_]*).*/\1/p' vectors.h lines.h dialect_*.h $headers | grep -v ^TDM
     sed -n '/names\[OPTION_COUNT\]/,/;/p' ../lib/program.c | grep -oE '"[A-Z_]+"' | tr -d '"')
 [ -z "$(macros -3 <<<"$taken")" ] || { echo "docs/kernels.md, and the headers:"; macros -3 <<<"$taken"; exit 1; }
+# Each public struct has a rule on the page about how they grow.
+missing=$(cd "$source" && sed -nE 's/^typedef struct (tdm_[a-z_]+) \{.*/\1/p' lib/include/tandem/*.h comm/include/tandem/*.h \
+    mpi/include/tandem/*.h | while read -r struct; do grep -q "^| .*\`$struct\`.* |" docs/stability.md || echo "$struct"; done)
+[ -z "$missing" ] || { echo "docs/stability.md, \"How structs grow\", lacks:"; echo "$missing"; exit 1; }
+# Sources that a page names exist; "Add a kernel" and "Adding a backend" in CONTRIBUTING.md name new ones.
+files=$(cd "$source" && find . -path ./build -prune -o -type f -print)
+missing=$(cd "$source" && grep -oE '`[A-Za-z0-9_./+-]+\.(c|h|hpp|cl|sh|py)`' README.md SECURITY.md docs/*.md \
+    {bench,kernels,packaging}/*.md | sort -u | while IFS='`' read -r page file _; do
+    [[ $file == */* && ! -d ${file%%/*} ]] || grep -q "/$file$" <<<"$files" || echo "$page $file"; done)
+[ -z "$missing" ] || { echo "no such file:"; echo "$missing"; exit 1; }
 "$1" --build "$2" --target tandem_docs
 cd "$2/docs/html"
 dead=$(grep -oh 'href="[^":#]*["#]' ./*.html | sed 's/href="//; s/.$//' | sort -u | while IFS= read -r link; do

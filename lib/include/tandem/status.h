@@ -2,9 +2,9 @@
 /** @file
  * Status codes, and the message that goes with the last failure of the calling thread.
  *
- * Structs and versions. tdm_tensor, tdm_operand, tdm_parameter, tdm_argument, tdm_generator and tdm_process never
- * change. Any other struct that a program allocates begins with its `size`, which the macro …_DEFAULTS sets (or,
- * from other languages, the function …_init), and may get more fields at its end: a program that was built
+ * Structs and versions. tdm_tensor, tdm_operand, tdm_parameter, tdm_argument, tdm_generator, tdm_process, tdm_message
+ * and tdm_nccl_id never change. Any other struct that a program allocates begins with its `size`, which the macro
+ * …_DEFAULTS sets (or …_init; of tdm_transport, the program), and may get more fields at its end: a program built
  * against an older header goes on working, with the defaults for what it does not know. A size of
  * 0, as in a struct that was filled by hand, is TDM_ERROR_INVALID_ARGUMENT. Structs that the
  * library allocates may grow at their end too: read them through the pointer, do not copy arrays of
