@@ -37,8 +37,8 @@ static const option_spec options[] = {{"version", OPTION_VERSION, NULL,
 static const option_spec variables[] = {
     {"TANDEM_BACKEND", 0, "LIST",
      BACKENDS
-     " or another such list: the first that lists a device has the default device; or auto, "
-     "which prefers cpu to a CPU through opencl",
+     " or another such list, of the backends that are used: the first that lists a device has the "
+     "default device; or auto, which prefers cpu to a CPU through opencl",
      NULL, false, false},
     {"TANDEM_DEVICE", 0, "NAME",
      "the default device: cpu, cpu:1, cuda:0, opencl:2, gpu:0, cuda:uuid=..., opencl:pci=...", NULL,
@@ -59,8 +59,9 @@ static const option_spec variables[] = {
     {"TANDEM_NCCL_LIBRARY", 0, "FILE", "the file of NCCL, an absolute path; else libnccl.so.2",
      NULL, false, false},
     {"TANDEM_TRACE", 0, "FILE",
-     "where a program's matrix products are written, each once, for 'tdm tune --shapes FILE'", NULL,
-     false, false},
+     "to which a program's matrix products are appended, each once in a process, for 'tdm tune "
+     "--shapes FILE'",
+     NULL, false, false},
     {"TANDEM_LOG", 0, "LEVEL",
      "error, warn, info or debug, and :FILE to append to it rather than to write to stderr: what "
      "is found, opened, chosen, compiled and copied",

@@ -11,7 +11,7 @@
  * card). A slice made by NVIDIA's MIG is a separate device, and its UUID begins with "MIG-".
  *
  * Environment, read once at the first call. tdm_configure (setup.h) sets the same by call and takes
- * precedence over it, and so does a call that names a device:
+ * precedence over it, as a call that names a device does over TANDEM_DEVICE:
  *   TANDEM_BACKEND      an ordered list, e.g. "cuda,opencl,cpu": which backends are used, and in which
  *                       order the default device is looked for; or "auto" (default): every backend, and
  *                       the default is the first GPU through cuda, then through opencl, else cpu
@@ -36,7 +36,7 @@
  *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
  *   TANDEM_LIBRARY_PATH folders (absolute paths, ':' between) searched first for the vendors' libraries
  *   TANDEM_NCCL_LIBRARY the file of NCCL, an absolute path (default: libnccl.so.2; see nccl.h)
- *   TANDEM_TRACE        a file to which the program's matrix products are appended, each once
+ *   TANDEM_TRACE        a file to which the program's matrix products are appended, each once in a process
  *   TANDEM_LOG          "error", "warn", "info" or "debug": lines of the log up to that level go to stderr,
  *                       or with ":" and a file's path after it are appended to that, unless the program has
  *                       called tdm_set_log
