@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 words='nobody|somebody|anew|for good|asked for|of its own|of their own|of which each|beside|behind|tells|is told|are told(?! apart)|whoever|himself|one'\''s own|for want of'
 # a line's end, and the mark of a comment after it, may be inside a phrase; the first three files name these words, or
 # the user nobody
-found=$(find README.md CONTRIBUTING.md SECURITY.md docs packaging lib cpu opencl cuda kernels comm mpi tools examples \
+found=$(find README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs packaging lib cpu opencl cuda kernels comm mpi tools examples \
     operations reference bench cmake scripts tests -type f \
     ! -path tests/lint/english.sh ! -path scripts/conditions.sh ! -path scripts/test.sh \
     ! -path 'tests/mpi/*' ! -path 'tests/comm/*' ! -path 'tests/nccl/*' ! -path tests/CMakeLists.txt \
