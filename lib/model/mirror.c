@@ -208,6 +208,7 @@ tdm_status tdm_mirror_run(tdm_queue *queue, tdm_mirror *mirror, tdm_replica_func
     TDMI_NOT_NULL(__func__, mirror);
     TDMI_NOT_NULL(__func__, function);
     TDMI_TRY(check_batch(__func__, queue, input_count, inputs, output));
+    TDMI_TRY(tdmi_check_not_recording(__func__, queue));
     /* The members' queues know nothing of this one, also where they share its device. */
     TDMI_TRY(tdm_queue_finish(queue));
     const int64_t batch = output->shape[0], count = (int64_t)mirror->count;

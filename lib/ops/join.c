@@ -160,13 +160,14 @@ static tdm_status copy_times(const char *function, tdm_queue *queue, const tdm_t
     tdm_tensor from = *x, to = *y;
     char x_text[128], y_text[128];
     const int more = y->ndim - x->ndim;
+    const bool empty = tdm_tensor_get_count(y) == 0;
     bool fits = each ? more == 0 : more >= 0;
     from.ndim = to.ndim = 0;
     for (int d = 0; fits && d < y->ndim; d++) {
         const int64_t n = d < more ? 1 : x->shape[d - more], all = y->shape[d];
         const int64_t stride = d < more ? 0 : x->strides[d - more], times = n > 0 ? all / n : 1;
         fits = times * n == all && (times == 1 || of_dim == -1 || of_dim == d);
-        if (all == 1) continue;
+        if (all == 1 || empty) continue;
         if (to.ndim + (times != 1 && n > 1) >= TDM_MAX_DIMS)
             return tdmi_fail(
                 TDM_ERROR_UNSUPPORTED,
@@ -183,7 +184,7 @@ static tdm_status copy_times(const char *function, tdm_queue *queue, const tdm_t
         add_dim(&from, each ? times : n, each ? 0 : stride);
         add_dim(&to, each ? times : n, y->strides[d]);
     }
-    if (fits) return tdmi_copy_into(queue, &from, &to);
+    if (fits) return empty ? TDM_OK : tdmi_copy_into(queue, &from, &to);
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                      "%s: the shape of y is %s, which is not that of x, %s, %s", function,
                      tdmi_shape_text(y, y_text), tdmi_shape_text(x, x_text),

@@ -109,9 +109,10 @@ tdm_status tdm_top_k(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *values,
     if (values) TDMI_TRY(check_kept(__func__, "values", values, x, &k));
     if (indices) TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
     if (indices) TDMI_TRY(check_kept(__func__, "indices", indices, x, &k));
+    if (k == 0) return TDM_OK;
     tdmi_sorting sorting;
     TDMI_TRY(tdmi_sorting_of(__func__, x, true, k, values, indices, &sorting));
-    if (sorting.rows == 0 || k == 0) return TDM_OK;
+    if (sorting.rows == 0) return TDM_OK;
     const selection s = selection_of(queue, &sorting);
     return s.chunk > 0 ? select_and_take(queue, &s, &sorting) : tdmi_sort_and_take(queue, &sorting);
 }

@@ -114,7 +114,7 @@ tdm_status tdm_eye(tdm_queue *queue, int64_t rows, int64_t cols, int64_t diagona
     TDMI_UNCANCELLED();
     const int64_t shape[] = {rows, cols};
     TDMI_TRY(full(__func__, queue, 0, dtype, 2, shape, tensor));
-    if (diagonal >= cols || diagonal <= -rows) return TDM_OK;
+    if (rows == 0 || diagonal >= cols || diagonal <= -rows) return TDM_OK;
     const int64_t row = diagonal < 0 ? -diagonal : 0, col = diagonal > 0 ? diagonal : 0;
     tdm_tensor ones = *tensor;
     ones.ndim = 1;

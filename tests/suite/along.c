@@ -195,6 +195,10 @@ Test(along, eye_and_linspace) {
                 want[i] = i % 5 == i / 5 + k;
             check_case("eye of %s at %lld", tdm_dtype_name(widths[d]), (long long)k);
             if (OK(tdm_eye(queue, 3, 5, k, widths[d], &made))) check_made(&made, 15, want, NULL);
+            check_case("eye without rows, or columns, of %s at %lld", tdm_dtype_name(widths[d]),
+                       (long long)k);
+            if (OK(tdm_eye(queue, 0, 5, k, widths[d], &made))) check_made(&made, 0, want, NULL);
+            if (OK(tdm_eye(queue, 3, 0, k, widths[d], &made))) check_made(&made, 0, want, NULL);
         }
     for (int d = 0; d < float_dtype_count; d++)
         for (int64_t n = 0; n < 100; n = 2 * n + 1)
@@ -252,6 +256,13 @@ Test(along, refusals) {
     array *same = array_new(TDM_F32, 6, twice, NULL);
     REFUSED(tdm_tile(queue, &small_one->t, &large->t), TDM_ERROR_UNSUPPORTED, "tdm_tile|at most 6");
     OK(tdm_tile(queue, &small_one->t, &same->t));
+    /* an empty y, of however many repeated dimensions */
+    const int64_t none[6] = {4, 2, 0, 2, 4, 4};
+    array *empty = array_new(TDM_F32, 6, none, NULL), *six = array_new(TDM_F32, 6, twice, NULL);
+    OK(tdm_tile(queue, &six->t, &empty->t));
+    array *no_lines = array_new(TDM_F32, 6, (const int64_t[]){2, 2, 0, 2, 2, 2}, NULL);
+    OK(tdm_repeat(queue, &six->t, 2, &no_lines->t));
+    REFUSED(tdm_repeat(queue, &six->t, 1, &no_lines->t), wrong, "tdm_repeat|multiple in dim");
     REFUSED(tdm_take_along_axis(queue, &line->t, &line->t, 0, &other->t), dtype, "indices|f32");
     REFUSED(tdm_take_along_axis(queue, &line->t, &i->t, 0, &other->t), wrong, "indices|[8]|[9]");
     REFUSED(tdm_take_along_axis(queue, &x->t, &i->t, 0, &line->t), wrong, "[8]|[3, 5, 7]");

@@ -397,6 +397,13 @@ Test(layers, mirror_refusals) {
     REFUSED(tdm_mirror_run(queue, mirror, fail_silently, NULL, 1, &x->t, &y->t), TDM_ERROR_IO,
             tdm_status_text(TDM_ERROR_IO));
     REFUSED(tdm_mirror_run(queue, mirror, NULL, &s, 1, &x->t, &y->t), argument, "function");
+    tdm_graph *graph;
+    OK(tdm_graph_create(queue, &graph));
+    OK(tdm_graph_begin(graph));
+    REFUSED(tdm_mirror_run(queue, mirror, apply, &s, 1, &x->t, &y->t), argument,
+            "tdm_mirror_run|recording");
+    OK(tdm_graph_end(graph));
+    tdm_graph_destroy(graph);
     REFUSED(tdm_mirror_run(queue, NULL, apply, &s, 1, &x->t, &y->t), argument, "mirror");
     REFUSED(tdm_mirror_run(queue, mirror, apply, &s, 1, NULL, &y->t), argument, "inputs");
     tdm_mirror_destroy(mirror);

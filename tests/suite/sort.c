@@ -200,6 +200,9 @@ Test(sort, zero_dimensions) {
     OK(tdm_argsort(queue, &x->t, false, &indices->t));
     OK(tdm_argsort(queue, &none->t, false, &none_indices->t));
     OK(tdm_top_k(queue, &none->t, NULL, &none_indices->t));
+    tdm_tensor across = array_2d(TDM_F32, 4, 3, 3)->t; /* rows with gaps, which are not read */
+    OK(tdm_tensor_transpose(&across, 0, 1, &across));
+    OK(tdm_top_k(queue, &across, NULL, &indices->t));
     ARRAY_SAME(indices);
     ARRAY_SAME(none_indices);
     array_free_all();

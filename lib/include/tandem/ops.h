@@ -276,14 +276,15 @@ typedef struct tdm_generator {
  * low and high are ignored. Bit for bit the same on
  * every device. Numbers in y are counted row-major; rows of y as above. Block b = ⌊e/4⌋ of Philox,
  * with counter {b mod 2³², ⌊b/2³²⌋, 0, 0}, gives elements 4b to 4b + 3 of dtypes up to 32 bits; of
- * 64-bit dtypes block ⌊e/2⌋, with counter {…, 1, 0}, gives two, the low word first. */
+ * 64-bit dtypes block ⌊e/2⌋, with counter {…, 1, 0}, gives two, the low word first.
+ * TDM_ERROR_INVALID_ARGUMENT for a float y: low above high, or low, high or high - low not finite in the arithmetic. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator,
                                                  double low, double high, tdm_tensor *y);
 
 /** y = mean + deviation · z, one fused multiply-add, z standard normal by Box and Muller (1958):
  * elements 2k and 2k + 1 are √(-2 ln u) cos 2πv and √(-2 ln u) sin 2πv of two uniforms. Float
  * dtypes only. mean and deviation are rounded to f32 where the arithmetic is. Error: e(2|deviation · z| + |y|/2); for
- * f32 and f64 2 ulp when mean is 0. */
+ * f32 and f64 2 ulp when mean is 0. TDM_ERROR_INVALID_ARGUMENT: deviation below 0, or one of both not finite there. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator,
                                                 double mean, double deviation, tdm_tensor *y);
 
