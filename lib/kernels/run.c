@@ -85,13 +85,14 @@ static tdm_status check_tensors(const tdmi_call *self) {
     const char *const function = self->function;
     const tdmi_expression *e = &self->typed->expression;
     tdmi_arg args[TDM_KERNEL_MAX_TENSORS];
-    unsigned read_only = 0;
-    for (int i = 0; i < self->count; i++)
-        if (!e->is_written[i]) read_only |= 1u << i;
+    unsigned in_place = 0;
+    /* without apply an input that is the same view would be broadcast: each row reads what others write */
+    for (int i = 0; i < self->count && (!e->has_rows || e->has_apply); i++)
+        if (!e->is_written[i]) in_place |= 1u << i;
     for (int i = 0; i < self->count; i++)
         args[i] = (tdmi_arg){self->names[i], self->tensors[i],
                              TDMI_ARG_ANY_DTYPE | (e->is_written[i] ? TDMI_ARG_OUTPUT : 0u),
-                             e->is_written[i] ? read_only : 0u};
+                             e->is_written[i] ? in_place : 0u};
     TDMI_TRY(tdmi_check_args(function, self->queue, args, self->count));
     if (!self->typed->has_f64 || self->queue->device->facts->info.has_f64) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNSUPPORTED,

@@ -163,6 +163,11 @@ Test(row_kernel_refusals, arguments) {
     view = y->t;
     view.strides[0] = 0;
     REFUSED_WITH(2, view, TDM_ERROR_OVERLAP, "strides of y");
+    view = x->t; /* y is b, which every row reads */
+    view.shape[1] = 4;
+    arguments[0].tensor = &view;
+    REFUSED_WITH(1, y->t, TDM_ERROR_OVERLAP, "y overlaps b; allowed is no overlap");
+    arguments[0].tensor = &x->t;
     tdm_kernel_release(kernel);
     if (!OK(tdm_kernel_rows(device, &applied, parameters, 3, &kernel))) return;
     REFUSED_WITH(2, y->t, TDM_ERROR_INVALID_SHAPE,

@@ -229,8 +229,8 @@ TDM_API const char *tdm_last_compile_log(void);
  * devices without it (TDM_ERROR_UNSUPPORTED). May be recorded (graph.h).
  *
  * Of an expression: outputs are of one shape, to which what is only read is broadcast as in NumPy (of a kernel over
- * rows, tdm_kernel_rows says which), and overlap nothing but, as exactly the same view, what is read. An empty
- * output is a no-op that succeeds.
+ * rows, tdm_kernel_rows says which), and overlap nothing but, as exactly the same view, what is read; of a kernel over
+ * rows without apply they overlap nothing (TDM_ERROR_OVERLAP). An empty output is a no-op that succeeds.
  *
  * Of tdm_kernel_source: tensors have any shapes, and rows that lie along memory with one stride from each to the
  * next (TDM_ERROR_UNSUPPORTED). Outputs overlap nothing; a kernel may read what it writes. Nothing is launched where
