@@ -14,12 +14,16 @@ static tdm_status check_kind(const char *function, const tdmi_parameter *paramet
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: %s is a tensor of the kernel, but its argument has none", function,
                          parameter->name);
-    if (!wants_tensor && argument->tensor)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: %s is %s of the kernel, but its argument is a tensor", function,
-                         parameter->name,
-                         parameter->kind == TDM_PARAMETER_NUMBER ? "a number" : "an integer");
-    return TDM_OK;
+    if (wants_tensor) return TDM_OK;
+    /* an argument of the other kind leaves the member that is read 0 */
+    const bool wants_number = parameter->kind == TDM_PARAMETER_NUMBER;
+    const bool has_number = argument->number != 0, has_integer = argument->integer != 0;
+    const bool is_other = wants_number ? has_integer && !has_number : has_number && !has_integer;
+    if (!argument->tensor && !is_other) return TDM_OK;
+    static const char *const kinds[] = {"an integer", "a number"};
+    return tdmi_fail(
+        TDM_ERROR_INVALID_ARGUMENT, "%s: %s is %s of the kernel, but its argument is %s", function,
+        parameter->name, kinds[wants_number], argument->tensor ? "a tensor" : kinds[!wants_number]);
 }
 
 static int find_parameter(const tdm_kernel *kernel, const char *name) {

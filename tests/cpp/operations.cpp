@@ -320,6 +320,15 @@ void test_kernels_and_graphs(const Machine &m) {
         {TDM_TENSOR("x"), TDM_NUMBER("s"), TDM_INTEGER("n"), TDM_TENSOR("y")});
     scaled.run(m.queue, {{"x", x}, {"s", 2}, {"n", 3.0F}, {"y", y}});
     EXPECT(m.is(y, TDM_F32, {3}, {5, 7, 9}));
+    for (const double fraction : {0.5, 2.5}) {
+        bool refused = false;
+        try {
+            scaled.run(m.queue, {{"x", x}, {"s", 2}, {"n", fraction}, {"y", y}});
+        } catch (const tandem::Error &) {
+            refused = true;
+        }
+        EXPECT(refused);
+    }
     tdm_row_kernel texts = TDM_ROW_KERNEL_DEFAULTS;
     texts.map = "x * x";
     const auto squares =

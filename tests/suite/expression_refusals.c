@@ -192,6 +192,9 @@ Test(expression_refusals, arguments) {
                  TDM_WITH_NUMBER("b", 1));
     REFUSED_WITH(2, TDM_ERROR_INVALID_ARGUMENT, "s is a number of the kernel",
                  TDM_WITH_TENSOR("s", &b->t));
+    REFUSED_WITH(2, TDM_ERROR_INVALID_ARGUMENT,
+                 "s is a number of the kernel, but its argument is an integer",
+                 TDM_WITH_INTEGER("s", 3));
     REFUSED_WITH(0, TDM_ERROR_INVALID_DTYPE, "dtype of x is i32|made for f32",
                  TDM_WITH_TENSOR("x", &wide->t));
     REFUSED_WITH(1, TDM_ERROR_INVALID_SHAPE, "shape of b is [5]|broadcast to that of y, [4, 6]",
@@ -211,6 +214,26 @@ Test(expression_refusals, arguments) {
     ARRAY_SAME(y);
     tdm_buffer_freeze(y->t.buffer);
     REFUSED(tdm_kernel_run(queue, kernel, arguments, 4), TDM_ERROR_READ_ONLY, "y");
+    tdm_kernel_release(kernel);
+    array_free_all();
+}
+
+/* A zero has no kind. */
+Test(expression_refusals, integers) {
+    const tdm_parameter parameters[] = {TDM_INTEGER("k"), TDM_NUMBER("s"), TDM_TENSOR("y")};
+    tdm_kernel *kernel;
+    array *y = array_1d(TDM_F32, 8);
+    array_constant(y, 7);
+    check_case("integers");
+    if (!OK(tdm_kernel_elementwise(device, "y = k + s", parameters, 3, &kernel))) return;
+    tdm_argument arguments[] = {TDM_WITH_NUMBER("k", 0.5), TDM_WITH_NUMBER("s", 0),
+                                TDM_WITH_TENSOR("y", &y->t)};
+    REFUSED(tdm_kernel_run(queue, kernel, arguments, 3), TDM_ERROR_INVALID_ARGUMENT,
+            "k is an integer of the kernel, but its argument is a number");
+    ARRAY_SAME(y);
+    arguments[0] = (tdm_argument)TDM_WITH_NUMBER("k", 0);
+    arguments[1] = (tdm_argument)TDM_WITH_INTEGER("s", 0);
+    if (OK(tdm_kernel_run(queue, kernel, arguments, 3))) ARRAY_CHECK(y, ((double[8]){0}), NULL);
     tdm_kernel_release(kernel);
     array_free_all();
 }

@@ -122,6 +122,9 @@ Test(source_refusals, arguments) {
     REFUSED_RUN(TDM_ERROR_INVALID_ARGUMENT, "two arguments named x", X, X, S);
     REFUSED_RUN(TDM_ERROR_INVALID_ARGUMENT, "s is a number of the kernel", X, Y,
                 TDM_WITH_TENSOR("s", &x->t));
+    REFUSED_RUN(TDM_ERROR_INVALID_ARGUMENT,
+                "s is a number of the kernel, but its argument is an integer", X, Y,
+                TDM_WITH_INTEGER("s", 1));
     REFUSED_RUN(TDM_ERROR_INVALID_ARGUMENT, "y is a tensor of the kernel", X,
                 TDM_WITH_NUMBER("y", 1), S);
     REFUSED_RUN(TDM_ERROR_INVALID_DTYPE, "the dtype of y is f16, but that of x is f32", X,

@@ -76,8 +76,9 @@ typedef struct tdm_parameter {
     int dtype;               /**< of a tensor: a tdm_dtype or TDM_ANY_DTYPE; else ignored */
 } tdm_parameter;
 
-/** An argument of a call: the parameter of that name is the tensor, or the number, or the integer. Its
- * layout is frozen. */
+/** An argument of a call: the parameter of that name is the tensor, or the number, or the integer. Where the
+ * member of the parameter's kind is 0 and that of the other scalar is not, the argument is refused. Its layout is
+ * frozen. */
 typedef struct tdm_argument {
     const char *name;         /**< of the parameter */
     const tdm_tensor *tensor; /**< for a tensor; else NULL */

@@ -27,7 +27,8 @@ class Argument {
         if constexpr (std::is_floating_point_v<T>) {
             const bool fits =
                 value >= T(-9223372036854775808.0) && value < T(9223372036854775808.0);
-            return fits ? static_cast<std::int64_t>(value) : 0;
+            const auto whole = fits ? static_cast<std::int64_t>(value) : 0;
+            return static_cast<T>(whole) == value ? whole : 0; // 0: refused for an integer
         } else {
             return static_cast<std::int64_t>(value);
         }
