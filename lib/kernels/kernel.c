@@ -225,10 +225,10 @@ static tdm_status check_parameters(const tdmi_kernel_wanted *wanted) {
 }
 
 /* Reads the text for dtypes as far as they are known. Where only a rule of types is broken, and some tensor may be of
- * any dtype, the text may be right for others: those of each kind are tried. */
+ * any dtype, the text may be right for others: one of each type is tried. The last failure says why the text is not. */
 static tdm_status read_at_first(tdm_kernel *kernel, const char *function) {
-    static const tdm_dtype tried[] = {TDM_F32, TDM_I32, TDM_BOOL};
-    tdmi_outcome outcome = {0};
+    static const tdm_dtype tried[] = {TDM_F32, TDM_I32, TDM_BOOL, TDM_U32, TDM_U64, TDM_I64};
+    tdm_status status = TDM_OK;
     bool is_generic = false;
     for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
         uint8_t dtypes[TDM_KERNEL_MAX_TENSORS];
@@ -240,15 +240,14 @@ static tdm_status read_at_first(tdm_kernel *kernel, const char *function) {
             is_generic = is_generic || dtype == TDM_ANY_DTYPE;
             dtypes[tensor++] = (uint8_t)(dtype == TDM_ANY_DTYPE ? (int)tried[k] : dtype);
         }
-        const tdm_status status = read_typed(kernel, function, dtypes, &typed, &is_typing);
+        status = read_typed(kernel, function, dtypes, &typed, &is_typing);
         if (status == TDM_OK) {
             kernel->typed = typed;
             return TDM_OK;
         }
-        tdmi_outcome_add(&outcome, status);
         if (!is_typing || !is_generic) break;
     }
-    return tdmi_outcome_end(&outcome);
+    return status;
 }
 
 void tdmi_kernel_free(tdm_kernel *kernel) {

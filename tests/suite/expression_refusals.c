@@ -77,6 +77,10 @@ Test(expression_refusals, types) {
             "^ does not take f32; a power is pow(x, y)");
     REFUSED(make("y = x / b << 1 ^ s", TDM_F32, &kernel), TDM_ERROR_COMPILE,
             "<< does not take f32");
+    REFUSED(make("y = (x & 1) + b * s + c", TDM_ANY_DTYPE, &kernel), TDM_ERROR_COMPILE,
+            "no name \"c\"");
+    REFUSED(make("y = (x & 1) * s + u64(b) * i64(b)", TDM_ANY_DTYPE, &kernel), TDM_ERROR_COMPILE,
+            "u64 and i64 have no common type");
     if (!OK(make(text, TDM_ANY_DTYPE, &kernel))) return;
     array *x = array_1d(TDM_F32, 8), *b = array_1d(TDM_F32, 8), *y = array_1d(TDM_F32, 8);
     tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &x->t), TDM_WITH_TENSOR("b", &b->t),

@@ -224,6 +224,35 @@ Test(expression_rules, types_that_meet, TAGS("texts")) {
     }
 }
 
+/* Made for tensors of any dtype, though only some integers are right. */
+Test(expression_rules, integers_of_any_dtype) {
+    static const struct {
+        const char *text;
+        tdm_dtype dtype;
+        uint64_t x, want;
+    } cases[] = {
+        {"y = x & 0xFFFFFFFF", TDM_I64, 0x123456789abcdef0, 0x9abcdef0},
+        {"y = x & 0xFFFFFFFF", TDM_U32, 0x9abcdef0, 0x9abcdef0},
+        {"y = x ^ 2654435769", TDM_U32, 0xffffffff, 0x61c88646},
+        {"y = (x >> 3) & u64(7)", TDM_U64, 0xf000000000000028, 5},
+        {"y = (x & u64(5)) > 0 && (x & i64(6)) > 0 ? x & 4294967295 : 0", TDM_U32, 7, 7},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const tdm_dtype dtype = cases[c].dtype;
+        array *x = array_1d(dtype, 1), *y = array_1d(dtype, 1);
+        unsigned char bytes[8];
+        check_case("%s of %s", cases[c].text, tdm_dtype_name(dtype));
+        encode_integer(dtype, cases[c].x, bytes);
+        OK(tdm_buffer_write(queue, x->t.buffer, element_offset(&x->t, 0), bytes,
+                            dtype_size(dtype)));
+        array *const arrays[] = {x, y};
+        if (run(cases[c].text, arrays, "xy", NO_NUMBER, 0) && OK(tdm_to_host(queue, &y->t, bytes)))
+            CHECK(decode_integer(dtype, bytes) == cases[c].want, "gave %llx",
+                  (unsigned long long)decode_integer(dtype, bytes));
+        array_free_all();
+    }
+}
+
 /* f64 inside of a kernel none of whose tensors has it. */
 Test(expression_rules, f64_between) {
     if (!computes_with(TDM_F64)) return;
