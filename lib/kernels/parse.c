@@ -110,6 +110,25 @@ static bool fold(int function, const tdmi_value *a, const tdmi_value *b, tdmi_va
         if (b->integer == 0 || b->integer == -1) return false;
         *integer = a->integer / b->integer;
         return true;
+    case TDM_FUNCTION_REM:
+        if (value->is_float || b->integer == 0 || b->integer == -1) return false;
+        *integer = a->integer % b->integer;
+        return true;
+    case TDM_FUNCTION_AND:
+        *integer = a->integer & b->integer;
+        return !value->is_float;
+    case TDM_FUNCTION_OR:
+        *integer = a->integer | b->integer;
+        return !value->is_float;
+    case TDM_FUNCTION_XOR:
+        *integer = a->integer ^ b->integer;
+        return !value->is_float;
+    case TDM_FUNCTION_SHL: /* of i64 */
+        *integer = (int64_t)((uint64_t)a->integer << (b->integer & 63));
+        return !value->is_float;
+    case TDM_FUNCTION_SHR:
+        *integer = a->integer >> (b->integer & 63);
+        return !value->is_float;
     default:
         return false;
     }
@@ -362,8 +381,9 @@ static int find_operator(const tdmi_parser *self, int least) {
 static bool combine(tdmi_parser *self, const char *at, int which, const tdmi_value operands[2],
                     tdmi_value *value) {
     const int function = operators[which].function;
-    if (fold(function, &operands[0], &operands[1], value)) return true;
-    if (operators[which].level > LEVELS_OF_TRUTH) return call(self, at, function, operands, value);
+    if (operators[which].level > LEVELS_OF_TRUTH)
+        return fold(function, &operands[0], &operands[1], value) ||
+               call(self, at, function, operands, value);
     tdmi_value truths[2];
     return call(self, at, TDM_FUNCTION_TO_BOOL, &operands[0], &truths[0]) &&
            call(self, at, TDM_FUNCTION_TO_BOOL, &operands[1], &truths[1]) &&

@@ -225,7 +225,7 @@ Test(expression_rules, types_that_meet, TAGS("texts")) {
 }
 
 /* Made for tensors of any dtype, though only some integers are right. */
-Test(expression_rules, integers_of_any_dtype) {
+Test(expression_rules, integers_of_any_dtype, TAGS("texts")) {
     static const struct {
         const char *text;
         tdm_dtype dtype;
@@ -236,6 +236,13 @@ Test(expression_rules, integers_of_any_dtype) {
         {"y = x ^ 2654435769", TDM_U32, 0xffffffff, 0x61c88646},
         {"y = (x >> 3) & u64(7)", TDM_U64, 0xf000000000000028, 5},
         {"y = (x & u64(5)) > 0 && (x & i64(6)) > 0 ? x & 4294967295 : 0", TDM_U32, 7, 7},
+        /* integers of the text alone have no type yet */
+        {"y = x & ((1 << 40) - 1)", TDM_I64, 0x123456789abcdef0, 0x789abcdef0},
+        {"y = x & (1 << 63 | 1 << 34 % 16 ^ 6 & 3)", TDM_I64, UINT64_MAX, 0x8000000000000006},
+        {"y = x * (1 << 3) + (0xF00000000 >> 32)", TDM_U64, 0x1000000000000001, 0x8000000000000017},
+        {"y = (3 && 4) + (x & ~7)", TDM_I64, 0xff0000000f, 0xff00000009},
+        {"y = x & ~7", TDM_U32, 0xffffffff, 0xfffffff8},
+        {"y = x & ~u64(7)", TDM_U64, UINT64_MAX, UINT64_MAX - 7},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const tdm_dtype dtype = cases[c].dtype;
