@@ -191,6 +191,18 @@ static bool fits(uint8_t type, int64_t integer) {
 
 static bool is_float_type(uint8_t type) { return type == F32 || type == F64; }
 
+/* A number as the integer or bool that a cast of f64 makes of it; false where it is out of range. */
+static bool cast_number(uint8_t type, double number, uint64_t *bits) {
+    const bool in_range = type == U64
+                              ? number > -1 && number < 0x1p64
+                              : number >= -0x1p63 && number < 0x1p63 && fits(type, (int64_t)number);
+    if (type == BOOL)
+        *bits = number != 0;
+    else if (in_range)
+        *bits = type == U64 ? (uint64_t)number : tdmi_integer_bits(type, (int64_t)number);
+    return type == BOOL || in_range;
+}
+
 static bool literal_as(tdmi_reading *reading, const tdmi_value *value, uint8_t type, int *node) {
     if (!value->is_float && !fits(type, value->integer))
         return tdmi_reading_fail(reading, true, "%lld does not fit %s", (long long)value->integer,
@@ -247,9 +259,14 @@ bool tdmi_value_as(tdmi_reading *reading, const tdmi_value *value, uint8_t type,
     int own;
     if (value->kind == TDMI_VALUE_NODE) return convert(reading, value->node, type, node);
     /* a float that becomes an integer does so as a cast would, not before it is one */
-    const uint8_t first = value->is_float && !is_float_type(type) ? reading->to->arithmetic
-                          : !value->is_float && type == BOOL      ? own_type(reading, value)
-                                                                  : type;
+    const bool is_cast = value->is_float && !is_float_type(type);
+    tdmi_node cast = {.kind = TDMI_NODE_CONSTANT, .type = type};
+    if (is_cast && value->kind == TDMI_VALUE_LITERAL &&
+        cast_number(type, value->number, &cast.bits))
+        return add_node(reading, &cast, node);
+    const uint8_t first = is_cast                            ? reading->to->arithmetic
+                          : !value->is_float && type == BOOL ? own_type(reading, value)
+                                                             : type;
     const bool done = value->kind == TDMI_VALUE_LITERAL ? literal_as(reading, value, first, &own)
                                                         : parameter_as(reading, value, first, &own);
     return done && convert(reading, own, type, node);
@@ -346,6 +363,12 @@ bool tdmi_call_value(tdmi_reading *reading, int function, const tdmi_value opera
     const int arity = functions[function].arity;
     const int first = function == TDM_FUNCTION_WHERE ? 1 : 0;
     uint8_t type = 0;
+    const bool converts = function >= TDM_FUNCTION_TO_BOOL && function <= TDM_FUNCTION_TO_F64;
+    if (converts && operands[0].kind != TDMI_VALUE_NODE && operands[0].is_float) {
+        /* not by way of what it is in arithmetic, which may be f32 */
+        *value = (tdmi_value){.kind = TDMI_VALUE_NODE};
+        return tdmi_value_as(reading, &operands[0], functions[function].result, &value->node);
+    }
     if (!meet(reading, sign_or_name(function), operands + first, arity - first,
               functions[function].classes, &type))
         return false;

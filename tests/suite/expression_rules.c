@@ -279,6 +279,30 @@ Test(expression_rules, f64_between) {
     array_free_all();
 }
 
+/* Numbers that are converted by name keep their digits, also where arithmetic is in f32. */
+Test(expression_rules, converted_numbers) {
+    static const struct {
+        const char *text;
+        bool needs_f64;
+        double s, want;
+    } cases[] = {
+        {"y = x * 0 + i64(1e15)", false, NAN, 1e15},
+        {"y = x * 0 + i32(-16777217.9) + i64(bool(1e-60))", false, NAN, -16777216},
+        {"y = x * 0 + i64(u64(18446744073709549568.0))", false, NAN, -2048},
+        {"y = (1e-60 ? x : 0) + i64(u32(4294967295.5))", false, NAN, 4294967302},
+        {"y = x * 0 + i64((f64(pi) - 3.14159265) * 1e15)", true, NAN, 3589792},
+        {"y = x * 0 + i64(f64(s) * 1e15)", true, 0.1, 1e14},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        if (cases[c].needs_f64 && !computes_with(TDM_F64)) continue;
+        array *x = array_1d(TDM_I64, 1), *y = array_1d(TDM_I64, 1), *const arrays[] = {x, y};
+        check_case("%s", cases[c].text);
+        array_constant(x, 7);
+        if (run(cases[c].text, arrays, "xy", cases[c].s, 0)) ARRAY_CHECK(y, &cases[c].want, NULL);
+        array_free_all();
+    }
+}
+
 /* ---- layouts ---- */
 
 /* Strides of any kind, dtypes mixed, scalars, two outputs of which one is read, too. */
