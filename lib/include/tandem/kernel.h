@@ -67,8 +67,9 @@ typedef enum tdm_parameter_kind {
 #define TDM_ANY_DTYPE (-1)
 
 #define TDM_KERNEL_MAX_TENSORS 12 /**< the most tensors of an expression; over rows 11 */
-#define TDM_KERNEL_MAX_SCALARS                                                                     \
-    12 /**< the most numbers and integers, once for each type they are used as */
+/** The most numbers and integers, counted once for each type that they are used as; `n` of a kernel over rows is one of
+ * them. */
+#define TDM_KERNEL_MAX_SCALARS 12
 
 /** A parameter of a kernel. Its layout is frozen. */
 typedef struct tdm_parameter {
@@ -114,9 +115,9 @@ typedef struct tdm_argument {
  * device. For OpenCL and CUDA devices it is compiled when it first runs with tensors of those dtypes, and
  * kept on disk as every kernel is; on cpu by the C compiler of the machine, in a separate process, and
  * without one nothing is compiled. Text and parameters are copied. Every
- * parameter is used in the text; at most 64 KiB of text and about 500 operations. Kernels of the same text and
- * parameters on one device share what was compiled, which lives as long as the device. Takes a reference to
- * the device. *kernel is NULL on failure. */
+ * parameter is used in the text; at most 64 KiB of text, which gives values to at most 64 names and has about 500
+ * operations. Kernels of the same text and parameters on one device share what was compiled, which lives as long as the
+ * device. Takes a reference to the device. *kernel is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
                                                        const tdm_parameter *parameters,
                                                        size_t parameter_count, tdm_kernel **kernel);
@@ -155,10 +156,10 @@ typedef struct tdm_row_kernel {
  * the caller's language. */
 TDM_API void tdm_row_kernel_init(tdm_row_kernel *kernel, size_t size);
 
-/** Makes a kernel that combines the elements of rows, whose shape is what all tensors that are read broadcast to,
- * as in NumPy: its last dimension is a row. One tensor is named in no text: the output. Without apply it has
- * the rows' shape less the last dimension, or with a last dimension of 1, and [1] where there is one row of one
- * dimension; with apply its shape is that of the rows, and the other tensors are broadcast to it.
+/** Makes a kernel that combines the elements of rows: the last dimension of the rows' shape is a row. One tensor is
+ * named in no text: the output. Without apply the rows' shape is what all tensors that are read broadcast to, as in
+ * NumPy, and the output has that less the last dimension, or with a last dimension of 1, and [1] where there is one row
+ * of one dimension; with apply the rows' shape is the output's, and the other tensors are broadcast to it.
  *
  *     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
  *     const tdm_row_kernel rms = TDM_ROW_KERNEL(.map = "x * x", .combine = TDM_SUM, .finish = "sqrt(r / n)");
