@@ -14,11 +14,18 @@ static tdm_status ask(cl_mem mem, cl_mem_info what, size_t size, void *answer) {
                      tdmi_cl_error_name(code), code);
 }
 
-/* A driver may work in the program's own memory then. */
+/* A driver may work in the program's own memory then. The address of a part follows from that of the whole: Intel's
+ * runtime adds the part's size to it, instead of the offset. */
 static tdm_status check_address(cl_mem mem, cl_mem_flags flags, void **address) {
+    cl_mem whole = NULL;
+    unsigned char *begin = NULL;
+    size_t offset = 0;
     *address = NULL;
     if (!(flags & CL_MEM_USE_HOST_PTR)) return TDM_OK;
-    TDMI_TRY(ask(mem, CL_MEM_HOST_PTR, sizeof *address, address));
+    TDMI_TRY(ask(mem, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole, &whole));
+    TDMI_TRY(ask(whole ? whole : mem, CL_MEM_HOST_PTR, sizeof begin, &begin));
+    if (whole) TDMI_TRY(ask(mem, CL_MEM_OFFSET, sizeof offset, &offset));
+    *address = begin + offset;
     if ((uintptr_t)*address % ALIGNMENT == 0) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                      "memory begins at the host's address %p, which is not a multiple of %d",

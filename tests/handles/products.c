@@ -1,0 +1,80 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Products on the host's cores, which read and write buffers by address, in a program that calls OpenCL itself. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <criterion/criterion.h>
+
+#include <tandem/tandem.h>
+
+#include "support/check.h"
+
+enum { N = 64, COUNT = N * N };
+
+static tdm_device *device;
+static tdm_queue *queue;
+static cl_context context;
+
+#define CL(call) CHECK((call) == CL_SUCCESS, "%s failed", #call)
+
+static void begin(void) {
+    OK(tdm_device_open("opencl:0", &device));
+    OK(tdm_queue_create(device, 0, &queue));
+    OK(tdm_opencl_get_context(device, &context));
+}
+
+static void end(void) {
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+}
+
+TestSuite(products, .init = begin, .fini = end);
+
+static tdm_tensor filled(double value, int rows) {
+    tdm_tensor x;
+    OK(tdm_full(queue, value, TDM_F32, TDM_SHAPE(rows, N), &x));
+    return x;
+}
+
+static void expect(const tdm_tensor *x, float value) {
+    static float values[COUNT];
+    const int count = (int)tdm_tensor_get_count(x);
+    OK(tdm_to_host(queue, x, values));
+    int wrong = 0;
+    while (wrong < count && values[wrong] == value)
+        wrong++;
+    CHECK(wrong == count, "element %d is %g, not %g", wrong, (double)values[wrong % count],
+          (double)value);
+}
+
+/* A part of the program's own memory, which products read and write in place. */
+Test(products, sub_buffer) {
+    enum { FIRST = 1024, ROWS = N / 2, PART = ROWS * N }; /* the last quarter is other memory */
+    _Alignas(4096) static float host[COUNT];
+    const cl_buffer_region region = {FIRST * sizeof *host, PART * sizeof *host};
+    cl_int code;
+    tdm_buffer *buffer = NULL;
+    for (int i = 0; i < COUNT; i++)
+        host[i] = 7.0f;
+    cl_mem whole =
+        clCreateBuffer(context, CL_MEM_USE_HOST_PTR, (FIRST + PART) * sizeof *host, host, &code);
+    CHECK(code == CL_SUCCESS, "clCreateBuffer: %d", code);
+    cl_mem part = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    CHECK(code == CL_SUCCESS, "clCreateSubBuffer: %d", code);
+    OK(tdm_opencl_adopt_memory(device, part, region.size, NULL, NULL, &buffer));
+    tdm_tensor x = tdm_tensor_2d(buffer, TDM_F32, ROWS, N);
+    tdm_tensor ones = filled(1.0, N), few = filled(1.0, ROWS), y = filled(0.0, ROWS);
+    OK(tdm_matmul(queue, NULL, &few, &ones, &x));
+    expect(&x, 64.0f);
+    OK(tdm_fill(queue, 2.0, &x));
+    OK(tdm_matmul(queue, NULL, &x, &ones, &y));
+    expect(&y, 128.0f);
+    for (int i = 0; i < COUNT; i++)
+        CHECK((i >= FIRST && i < FIRST + PART) || host[i] == 7.0f, "outside: element %d is %g", i,
+              (double)host[i]);
+    tdm_tensor_release(&y);
+    tdm_tensor_release(&few);
+    tdm_tensor_release(&ones);
+    tdm_buffer_release(buffer);
+    CL(clReleaseMemObject(part));
+    CL(clReleaseMemObject(whole));
+}
