@@ -10,13 +10,13 @@ typedef struct host_state {
 
 typedef struct native_product {
     tdmi_host_job job;
-    tdmi_bdevice *device;
+    tdmi_bqueue *queue; /* it lives until its work is over */
 } native_product;
 
 static void CL_CALLBACK run_native(void *argument) {
     native_product *product = argument;
     const tdm_status status = tdmi_host_job_run(&product->job);
-    if (status != TDM_OK) atomic_store(&product->device->product, (int)status);
+    if (status != TDM_OK) atomic_store(&product->queue->product, (int)status);
 }
 
 /* What a native kernel gets when it asks where it sees a buffer. The driver copies this and puts
@@ -71,7 +71,7 @@ static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_
 
 static tdm_status run(void *state, const tdmi_gemm *gemm) {
     const host_state *self = state;
-    native_product product = {.device = self->queue->device};
+    native_product product = {.queue = self->queue};
     /* Memory of the program's may be where only the driver finds it. */
     if (!gemm->a->host || !gemm->b->host || !gemm->c->host || (gemm->bias && !gemm->bias->host))
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "a matrix is not in host memory");

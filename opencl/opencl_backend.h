@@ -49,8 +49,6 @@ struct tdmi_bdevice {
     cl_command_queue internal; /* for host memory and for making allocations real; made at need */
     atomic_uint_least64_t generation; /* counts mem_free: see the kernel's `generation` */
     atomic_bool used_clblast;
-    atomic_int
-        product; /* tdm_status of products on the host's cores, which the next wait for work returns */
 };
 
 /* Is the device the host itself? Its memory is then host memory. */
@@ -67,8 +65,7 @@ struct tdmi_bqueue {
     tdmi_bdevice *device;
     cl_command_queue queue;
     bool timing; /* made with TDM_QUEUE_TIMING */
-    atomic_int
-        product; /* tdm_status of products on the host's cores, which the next finish returns */
+    atomic_int product; /* tdm_status of its native kernels, which the next finish returns */
 };
 
 struct tdmi_bevent {

@@ -227,7 +227,7 @@ void tdmi_cl_program_deinit(tdmi_bprogram *program) {
 
 /* What the driver copies, as far as there are arguments. */
 typedef struct native_launch {
-    tdmi_bdevice *device;
+    tdmi_bqueue *queue; /* it lives until its work is over */
     tdmi_variant variant;
     uint32_t groups;
     void *buffers[TDMI_CL_MAX_BUFFERS];
@@ -237,13 +237,12 @@ typedef struct native_launch {
 static void CL_CALLBACK run_native(void *argument) {
     const native_launch *launch = argument;
     if (!tdmi_cpu_run(&launch->variant, launch->groups, launch->buffers, launch->args))
-        atomic_store(&launch->device->product, TDM_ERROR_OUT_OF_MEMORY);
+        atomic_store(&launch->queue->product, TDM_ERROR_OUT_OF_MEMORY);
 }
 
 static tdm_status launch_native(tdmi_bqueue *queue, const tdmi_bkernel *kernel,
                                 const tdmi_launch *launch) {
-    native_launch native = {
-        .device = queue->device, .variant = kernel->variant, .groups = launch->groups};
+    native_launch native = {.queue = queue, .variant = kernel->variant, .groups = launch->groups};
     for (cl_uint i = 0; i < kernel->buffers; i++) {
         native.buffers[i] = launch->mems[i] ? launch->mems[i]->host : NULL;
         if (launch->mems[i] && !native.buffers[i])

@@ -36,9 +36,9 @@ tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue) {
     return tdmi_cl_check(tdmi_cl.clFinish(queue->queue), "waiting for the queue");
 }
 
-/* What became of products that ran on the host's cores, where no event knows of it. */
-static tdm_status products_of(tdmi_bdevice *device) {
-    const tdm_status status = (tdm_status)atomic_exchange(&device->product, TDM_OK);
+/* What became of its native kernels, which no event knows. */
+static tdm_status products_of(tdmi_bqueue *queue) {
+    const tdm_status status = (tdm_status)atomic_exchange(&queue->product, TDM_OK);
     if (status == TDM_OK) return TDM_OK;
     return tdmi_fail(status, "out of host memory for a product queued earlier");
 }
@@ -48,7 +48,7 @@ tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue) {
      * fifth of a launch with a finish). */
     if (tdmi_cl_is_cpu(queue->device)) {
         TDMI_TRY(tdmi_cl_queue_drain(queue));
-        return products_of(queue->device);
+        return products_of(queue);
     }
     /* clFinish reports only its own failure; a marker at the end of an in-order queue inherits the
      * failure of what came before. */

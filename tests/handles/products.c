@@ -3,6 +3,10 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <tandem/tandem.h>
 
@@ -15,6 +19,16 @@ static tdm_queue *queue;
 static cl_context context;
 
 #define CL(call) CHECK((call) == CL_SUCCESS, "%s failed", #call)
+
+static atomic_bool is_short;
+
+/* In place of the system's, also for the library. */
+__attribute__((visibility("default"))) int posix_memalign(void **memory, size_t alignment,
+                                                          size_t size) {
+    if (atomic_load(&is_short) && size >= 4096) return ENOMEM;
+    *memory = aligned_alloc(alignment, size);
+    return *memory ? 0 : ENOMEM;
+}
 
 static void begin(void) {
     OK(tdm_device_open("opencl:0", &device));
@@ -77,4 +91,39 @@ Test(products, sub_buffer) {
     tdm_buffer_release(buffer);
     CL(clReleaseMemObject(part));
     CL(clReleaseMemObject(whole));
+}
+
+/* A product that ran out of memory is reported by the wait for its queue, and by no other. */
+Test(products, failure_of_its_queue) {
+    enum { LARGE = 256 };
+    const char *provider = "";
+    tdm_queue *other = NULL, *third = NULL;
+    OK(tdm_queue_create(device, 0, &other));
+    OK(tdm_queue_create(device, 0, &third));
+    tdm_tensor x, y, few = filled(1.0, N), small = filled(0.0, N);
+    OK(tdm_ones(queue, TDM_F16, TDM_SHAPE(LARGE, LARGE), &x));
+    OK(tdm_empty(queue, TDM_F16, TDM_SHAPE(LARGE, LARGE), &y));
+    OK(tdm_matmul_provider(queue, NULL, &x, &x, &y, &provider));
+    if (strcmp(provider, "openblas") != 0) check_skip("there is no OpenBLAS");
+    OK(tdm_matmul(queue, NULL, &few, &few,
+                  &small)); /* attaches the provider, and needs no memory */
+    OK(tdm_queue_finish(queue));
+    atomic_store(&is_short, true);
+    OK(tdm_matmul(queue, NULL, &x, &x, &y));
+    tdm_event *event;
+    OK(tdm_event_create(device, &event));
+    OK(tdm_queue_record_event(queue, event));
+    OK(tdm_event_wait(event));
+    atomic_store(&is_short, false);
+    OK(tdm_queue_finish(other));
+    tdm_queue_destroy(third);
+    REFUSED(tdm_queue_finish(queue), TDM_ERROR_OUT_OF_MEMORY, "host memory|product");
+    OK(tdm_matmul(queue, NULL, &x, &x, &y));
+    OK(tdm_queue_finish(queue));
+    tdm_event_destroy(event);
+    tdm_queue_destroy(other);
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&y);
+    tdm_tensor_release(&few);
+    tdm_tensor_release(&small);
 }
