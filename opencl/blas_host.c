@@ -31,11 +31,11 @@ static void CL_CALLBACK run_probe(void *argument) {
     *block->seen = block->base;
 }
 
-/* Fails unless native kernels see buffers in the memory that we gave them. Then no call has to list
- * its buffers: that would only cost time, and PoCL 3.1 sorts the list by age, so that the addresses
- * end in the wrong places. */
-tdm_status tdmi_cl_runs_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue) {
+/* In the device's own queue, as work of the program's may wait for what the program does later. */
+static tdm_status probe(tdmi_bdevice *device) {
+    cl_command_queue queue;
     tdmi_mem mem = {0};
+    TDMI_TRY(tdmi_cl_internal_queue(device, &queue));
     void **seen = tdmi_calloc(1, sizeof *seen);
     if (!seen) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = tdmi_cl_mem_alloc(device, 1, &mem);
@@ -46,27 +46,35 @@ tdm_status tdmi_cl_runs_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue)
     probe_block block = {NULL, seen};
     const void *location = &block.base;
     const cl_mem handle = mem.handle;
-    cl_int code = tdmi_cl.clEnqueueNativeKernel(queue->queue, run_probe, &block, sizeof block, 1,
-                                                &handle, &location, 0, NULL, NULL);
+    cl_int code = tdmi_cl.clEnqueueNativeKernel(queue, run_probe, &block, sizeof block, 1, &handle,
+                                                &location, 0, NULL, NULL);
     bool over = code != CL_SUCCESS;
     if (!over) {
-        code = tdmi_cl.clFinish(queue->queue);
-        over = code == CL_SUCCESS || tdmi_cl.clFinish(queue->queue) == CL_SUCCESS;
+        code = tdmi_cl.clFinish(queue);
+        over = code == CL_SUCCESS || tdmi_cl.clFinish(queue) == CL_SUCCESS;
     }
-    const bool same = code == CL_SUCCESS && *seen && *seen == mem.host;
+    device->probed = code == CL_SUCCESS;
+    device->in_place = device->probed && *seen && *seen == mem.host;
     tdmi_cl_mem_free(device, &mem); /* the driver holds it for as long as the kernel needs it */
     if (over) tdmi_free(seen);      /* else the kernel may write there yet: never freed */
-    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueNativeKernel");
-    if (!same)
-        return tdmi_fail(TDM_ERROR_UNAVAILABLE, "this driver keeps buffers away from the host");
-    return TDM_OK;
+    return tdmi_cl_check(code, "clEnqueueNativeKernel");
+}
+
+/* Fails unless native kernels see buffers in the memory that we gave them. Then no call has to list
+ * its buffers: that would only cost time, and PoCL 3.1 sorts the list by age, so that the addresses
+ * end in the wrong places. */
+tdm_status tdmi_cl_runs_in_place(tdmi_bdevice *device) {
+    TDMI_LOCKED(&device->lock);
+    if (!device->probed) TDMI_TRY(probe(device));
+    if (device->in_place) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNAVAILABLE, "this driver keeps buffers away from the host");
 }
 
 static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_bqueue *queue,
                          void *state) {
     *(host_state *)state = (host_state){blas, queue};
     TDMI_TRY(tdmi_host_blas_open(blas));
-    return tdmi_cl_runs_in_place(device, queue);
+    return tdmi_cl_runs_in_place(device);
 }
 
 static tdm_status run(void *state, const tdmi_gemm *gemm) {

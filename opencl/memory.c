@@ -11,8 +11,7 @@ typedef struct host_block {
     void *mapped;
 } host_block;
 
-/* The device's own queue, used by any thread under the device's lock. */
-static tdm_status internal_queue(tdmi_bdevice *device, cl_command_queue *queue) {
+tdm_status tdmi_cl_internal_queue(tdmi_bdevice *device, cl_command_queue *queue) {
     if (!device->internal) {
         cl_int code;
         device->internal =
@@ -41,7 +40,7 @@ static tdm_status make_resident(tdmi_bdevice *device, cl_mem mem, size_t size) {
     cl_command_queue queue = NULL;
     cl_int code = CL_SUCCESS;
     tdmi_mutex_lock(&device->lock);
-    tdm_status status = internal_queue(device, &queue);
+    tdm_status status = tdmi_cl_internal_queue(device, &queue);
     if (status == TDM_OK) {
         code = tdmi_cl.clEnqueueMigrateMemObjects(
             queue, 1, &mem, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
@@ -174,7 +173,7 @@ static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, td
     }
     cl_command_queue queue = NULL;
     tdmi_mutex_lock(&device->lock);
-    bool ok = internal_queue(device, &queue) == TDM_OK;
+    bool ok = tdmi_cl_internal_queue(device, &queue) == TDM_OK;
     if (ok) {
         block->mapped =
             tdmi_cl.clEnqueueMapBuffer(queue, block->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,

@@ -45,8 +45,9 @@ struct tdmi_bdevice {
     const tdmi_cl_entry *entry;
     cl_context context;
     bool calls_back; /* the driver calls functions of ours; Wine's does not, and refuses to */
-    tdmi_mutex lock; /* guards internal */
-    cl_command_queue internal; /* for host memory and for making allocations real; made at need */
+    tdmi_mutex lock; /* guards the next three */
+    cl_command_queue internal;        /* for host memory, allocations and the probe; made at need */
+    bool probed, in_place;            /* whether native kernels see buffers where the host does */
     atomic_uint_least64_t generation; /* counts mem_free: see the kernel's `generation` */
     atomic_bool used_clblast;
 };
@@ -64,7 +65,7 @@ static inline bool tdmi_cl_is_native(const tdmi_bdevice *device) {
 struct tdmi_bqueue {
     tdmi_bdevice *device;
     cl_command_queue queue;
-    bool timing; /* made with TDM_QUEUE_TIMING */
+    bool timing;        /* made with TDM_QUEUE_TIMING */
     atomic_int product; /* tdm_status of its native kernels, which the next finish returns */
 };
 
@@ -143,8 +144,11 @@ uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry);
 /* queue.c. A new event at this point of the queue, which is flushed. */
 tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker);
 
-/* blas_host.c. Fails unless native kernels of the queue see buffers where the host does. */
-tdm_status tdmi_cl_runs_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue) TDM_MUST_USE;
+/* memory.c. The device's own queue, for any thread that holds the device's lock. */
+tdm_status tdmi_cl_internal_queue(tdmi_bdevice *device, cl_command_queue *queue) TDM_MUST_USE;
+
+/* blas_host.c. Fails unless native kernels see buffers where the host does. Waits for no queue of the program's. */
+tdm_status tdmi_cl_runs_in_place(tdmi_bdevice *device) TDM_MUST_USE;
 
 /* The BLAS providers; of devices that are the host's CPU and run native kernels there is a list,
  * NULL-terminated. What the device has to do for CLBlast before its context goes: CLBlast keeps

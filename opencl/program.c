@@ -258,11 +258,12 @@ static tdm_status launch_native(tdmi_bqueue *queue, const tdmi_bkernel *kernel,
 }
 
 tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
+    (void)queue;
     kernel->buffers = program->buffers;
     kernel->args_size = program->args_size;
     kernel->variant = program->variant;
     kernel->bound = false;
-    if (!program->program) return tdmi_cl_runs_in_place(program->device, queue);
+    if (!program->program) return tdmi_cl_runs_in_place(program->device);
     cl_int code;
     cl_kernel made = tdmi_cl.clCreateKernel(program->program, program->entry, &code);
     if (code != CL_SUCCESS) return tdmi_cl_fail(code, program->entry);

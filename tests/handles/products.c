@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tandem/tandem.h>
 
@@ -91,6 +92,36 @@ Test(products, sub_buffer) {
     tdm_buffer_release(buffer);
     CL(clReleaseMemObject(part));
     CL(clReleaseMemObject(whole));
+}
+
+/* A queue's first product, and native kernels that a graph records, wait for no work of the program's. */
+Test(products, behind_a_gate) {
+    cl_int code;
+    tdm_graph *graph = NULL;
+    (void)alarm(30); /* a call that waits would never return */
+    tdm_tensor ones = filled(1.0, N), y = filled(0.0, N), x, z;
+    OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(1, 16, 16), &x));
+    OK(tdm_zeros(queue, TDM_F32, TDM_SHAPE(1, 16, 16), &z));
+    OK(tdm_queue_finish(queue));
+    cl_event gate = clCreateUserEvent(context, &code);
+    CHECK(code == CL_SUCCESS, "clCreateUserEvent: %d", code);
+    OK(tdm_opencl_wait(queue, gate));
+    OK(tdm_matmul(queue, NULL, &ones, &ones, &y));
+    OK(tdm_graph_create(queue, &graph));
+    OK(tdm_graph_begin(graph));
+    OK(tdm_attention(queue, NULL, &x, &x, &x, &z));
+    OK(tdm_graph_end(graph));
+    (void)alarm(0);
+    CL(clSetUserEventStatus(gate, CL_COMPLETE));
+    OK(tdm_graph_replay(graph));
+    expect(&y, (float)N);
+    expect(&z, 1.0f);
+    tdm_graph_destroy(graph);
+    CL(clReleaseEvent(gate));
+    tdm_tensor_release(&z);
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&y);
+    tdm_tensor_release(&ones);
 }
 
 /* A product that ran out of memory is reported by the wait for its queue, and by no other. */

@@ -39,6 +39,7 @@ static const failing_excuse of_all[] = {
     {"clReleaseKernel", "no caller to report it to", false}};
 static const failing_excuse of_cpus[] = {
     {"clSetMemObjectDestructorCallback", "the pool gives back and tries again", true},
+    {"clCreateCommandQueue", "of the library's own: OpenCL's kernels run instead", true},
     {"clEnqueueNativeKernel",
      "the first tries whether the driver has it; OpenCL's kernels run instead", true}};
 static const failing_excuse of_gpus[] = {
