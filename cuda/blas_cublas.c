@@ -77,8 +77,10 @@ static bool has_plain(tdmi_cublas_state *state) {
     state->plain_refused = true;
     if (tdmi_cublas_open() != TDM_OK) return false;
     cublasHandle_t handle = NULL;
-    if (tdmi_cublas.cublasCreate_v2(&handle) != CUBLAS_STATUS_SUCCESS) return false;
-    const cublasStatus_t error = tdmi_cublas.cublasSetMathMode(
+    cublasStatus_t error = tdmi_cublas.cublasCreate_v2(&handle);
+    state->plain_refused = error != CUBLAS_STATUS_ALLOC_FAILED; /* which may not last */
+    if (error != CUBLAS_STATUS_SUCCESS) return false;
+    error = tdmi_cublas.cublasSetMathMode(
         handle,
         (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     if (error != CUBLAS_STATUS_SUCCESS) {

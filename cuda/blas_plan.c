@@ -201,7 +201,8 @@ static cublasStatus_t make_preference(const tdmi_cublas_state *state, const tdmi
     return error;
 }
 
-static void choose_algorithm(const tdmi_cublas_state *state, tdmi_lt_plan *plan) {
+/* Whether the plan, or that there is none, holds for later requests. */
+static bool choose_algorithm(const tdmi_cublas_state *state, tdmi_lt_plan *plan) {
     cublasLtMatmulPreference_t preference = NULL;
     cublasLtMatmulHeuristicResult_t results[CANDIDATES];
     int count = 0;
@@ -211,7 +212,7 @@ static void choose_algorithm(const tdmi_cublas_state *state, tdmi_lt_plan *plan)
                                                              plan->b, plan->c, plan->c, preference,
                                                              CANDIDATES, results, &count);
     if (preference) (void)tdmi_cublaslt.cublasLtMatmulPreferenceDestroy(preference);
-    if (error != CUBLAS_STATUS_SUCCESS) return;
+    if (error != CUBLAS_STATUS_SUCCESS) return error != CUBLAS_STATUS_ALLOC_FAILED;
     for (int i = 0; i < count; i++) {
         if (results[i].state != CUBLAS_STATUS_SUCCESS ||
             results[i].workspaceSize > state->workspace_size)
@@ -220,6 +221,7 @@ static void choose_algorithm(const tdmi_cublas_state *state, tdmi_lt_plan *plan)
         plan->algorithm = results[i].algo;
         plan->usable = true;
     }
+    return true;
 }
 
 static void make_plan(const tdmi_cublas_state *state, const tdmi_gemm *gemm, const tdmi_lt_key *key,
@@ -237,9 +239,7 @@ static void make_plan(const tdmi_cublas_state *state, const tdmi_gemm *gemm, con
                     : make_layout(key, key->m, key->k, key->lda, key->a_stride, &plan->b);
     if (error == CUBLAS_STATUS_SUCCESS)
         error = make_layout(key, key->m, key->n, key->ldc, key->c_stride, &plan->c);
-    if (error == CUBLAS_STATUS_SUCCESS)
-        choose_algorithm(state, plan);
-    else
+    if (error != CUBLAS_STATUS_SUCCESS || !choose_algorithm(state, plan))
         tdmi_lt_drop_plan(plan); /* no memory, perhaps: the next request tries again */
 }
 

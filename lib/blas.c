@@ -33,15 +33,16 @@ static void configure(const tdm_queue *queue, const tdmi_attached_blas *slot) {
     }
 }
 
-/* The provider, attached to the queue if it can be: see its status. */
+/* The provider, attached to the queue if it can be: see its status. Memory that is short now may be there for the next
+ * product. */
 static tdmi_attached_blas *attach(tdm_queue *queue, const tdmi_blas *blas) {
     tdmi_attached_blas *slot = &queue->blas[blas->id];
     if (slot->tried) return slot;
-    slot->tried = true;
     slot->blas = blas;
     slot->state = tdmi_calloc(1, blas->state_size ? blas->state_size : 1);
     slot->status = slot->state ? blas->attach(queue->device->impl, queue->impl, slot->state)
                                : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    slot->tried = slot->status != TDM_ERROR_OUT_OF_MEMORY;
     if (slot->status != TDM_OK) {
         snprintf(slot->why, sizeof slot->why, "%s", tdm_last_error());
         tdmi_free(slot->state);

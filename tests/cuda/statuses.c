@@ -49,3 +49,35 @@ Test(statuses, of_errors) {
     }
     tdm_device_release(device);
 }
+
+/* Memory that is short for one product takes no library from the products after it. */
+Test(statuses, blas_without_memory) {
+    static const char *const fails[] = {"cublasLtCreate", "cublasLtMatmulAlgoGetHeuristic",
+                                        "cublasCreate"};
+    static const char *const runs[] = {"cublasLtMatmul", "cublasLtMatmul",
+                                       "cublasGemmStridedBatchedEx_64"};
+    tdm_device *device = NULL;
+    if (!OK(tdm_device_open("cuda:0", &device))) return;
+    for (int i = 0; i < 3; i++) {
+        tdm_queue *queue = NULL;
+        tdm_tensor x = {0}, y = {0};
+        check_case("%s", fails[i]);
+        OK(tdm_queue_create(device, 0, &queue));
+        OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(64, 64), &x));
+        OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(64, 64), &y));
+        cuda_sim_fail(fails[i], 1, false, CUBLAS_STATUS_ALLOC_FAILED);
+        if (i == 2) /* plain cuBLAS takes what cuBLASLt has no algorithm for */
+            cuda_sim_fail(fails[1], 1, true, CUBLAS_STATUS_NOT_SUPPORTED);
+        OK(tdm_matmul(queue, NULL, &x, &x, &y));
+        CHECK(cuda_sim_failures() > 0, "%s was not called: nothing was tested", fails[i]);
+        cuda_sim_heal();
+        OK(tdm_matmul(queue, NULL, &x, &x, &y));
+        CHECK(cuda_sim_calls(runs[i]) == 1, "%lu calls of %s", cuda_sim_calls(runs[i]), runs[i]);
+        OK(tdm_queue_finish(queue));
+        tdm_tensor_release(&x);
+        tdm_tensor_release(&y);
+        tdm_queue_destroy(queue);
+        cuda_sim_heal();
+    }
+    tdm_device_release(device);
+}
