@@ -247,17 +247,25 @@ uint64_t tdmi_last_queue(void);
 tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) TDM_MUST_USE;
 
 /* pool.c: called with device->lock held, which taking and trimming release while they wait for queues. `in_use`: bytes
- * that count as the user's, the same when the block is given back; 0 for memory of our own. */
+ * that count as the user's, the same when the block is given back; 0 for memory of our own.
+ * Trimming frees the pinned memory that is kept, too. */
 tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use,
                           tdmi_block **block) TDM_MUST_USE;
 void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use);
 void tdmi_pool_trim(tdm_device *device);
 
+/* Whether there is something to trim. */
+static inline bool tdmi_pool_has_idle(const tdm_device *device) {
+    return device->pool.cached || device->kept_blocks;
+}
+
+/* Keeps the first pinned blocks up to `most_bytes` and `most_blocks` beyond them, and frees the others. */
+void tdmi_pool_free_kept(tdm_device *device, size_t most_bytes, size_t most_blocks);
+
 /* pinned.c: host memory as the backend gives it, or as it was kept; keeping it, or freeing it where that is
- * no gain; giving back to the driver what is kept: whether there was anything. */
+ * no gain. */
 tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **block) TDM_MUST_USE;
 void tdmi_pinned_give(tdm_device *device, tdmi_host_block *block);
-bool tdmi_pinned_trim(tdm_device *device);
 
 /* The queue's oldest submission that may not be over; 0: there is none. With device->lock held, as the next. */
 static inline uint64_t tdmi_pending_since(const tdm_queue *queue) {

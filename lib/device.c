@@ -127,7 +127,6 @@ static void destroy_device(tdm_device *device) {
         if (device->kept_kernels[i]) device->free_kernel(device->kept_kernels[i]);
     tdmi_device_free_programs(device);
     tdmi_pool_trim(device);
-    (void)tdmi_pinned_trim(device);
     if (device->order) device->backend->event_deinit(device->order);
     tdmi_free(device->order);
     while (device->host_blocks) {

@@ -29,7 +29,6 @@ tdm_status tdm_device_trim(tdm_device *device) {
     tdmi_mutex_lock(&device->lock);
     tdmi_pool_trim(device);
     tdmi_mutex_unlock(&device->lock);
-    (void)tdmi_pinned_trim(device);
     tdmi_device_let_leave(device, true);
     return tdmi_attempt_end(TDM_OK); /* what cannot be waited for stays */
 }

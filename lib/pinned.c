@@ -19,21 +19,12 @@ static tdmi_host_block *take_kept(tdm_device *device, size_t size) {
     return found;
 }
 
-/* Keeps the first blocks up to `most_bytes` and `most_blocks` beyond them, and frees the others; with device->lock
- * held. */
-static void free_kept(tdm_device *device, size_t most_bytes, size_t most_blocks) {
-    size_t bytes = 0, blocks = 0;
-    for (tdmi_host_block **at = &device->kept_blocks; *at;) {
-        tdmi_host_block *block = *at;
-        bytes += block->size;
-        if (bytes <= most_bytes || ++blocks <= most_blocks) {
-            at = &block->next;
-            continue;
-        }
-        *at = block->next;
-        device->backend->host_free(device->impl, &block->mem);
-        tdmi_free(block);
-    }
+/* Whether there was anything to give back. */
+static bool trim(tdm_device *device) {
+    TDMI_LOCKED(&device->lock);
+    const bool any = tdmi_pool_has_idle(device);
+    if (any) tdmi_pool_trim(device);
+    return any;
 }
 
 tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **block) {
@@ -42,7 +33,7 @@ tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **b
     tdmi_host_block *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = device->backend->host_alloc(device->impl, size, &made->mem);
-    if (status == TDM_ERROR_OUT_OF_MEMORY && tdmi_pinned_trim(device))
+    if (status == TDM_ERROR_OUT_OF_MEMORY && trim(device))
         status = device->backend->host_alloc(device->impl, size, &made->mem);
     made->size = size;
     if (status == TDM_OK)
@@ -58,12 +49,5 @@ void tdmi_pinned_give(tdm_device *device, tdmi_host_block *block) {
     device->kept_blocks = block;
     /* the host's own memory costs next to nothing to get */
     const bool keep = !device->facts->host_memory;
-    free_kept(device, keep ? KEPT_BYTES : 0, keep ? 1 : 0);
-}
-
-bool tdmi_pinned_trim(tdm_device *device) {
-    TDMI_LOCKED(&device->lock);
-    const bool any = device->kept_blocks;
-    free_kept(device, 0, 0);
-    return any;
+    tdmi_pool_free_kept(device, keep ? KEPT_BYTES : 0, keep ? 1 : 0);
 }

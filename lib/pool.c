@@ -109,7 +109,7 @@ static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) 
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     made->size = size;
     tdm_status status = device->backend->mem_alloc(device->impl, size, &made->mem);
-    if (status == TDM_ERROR_OUT_OF_MEMORY && device->pool.cached) {
+    if (status == TDM_ERROR_OUT_OF_MEMORY && tdmi_pool_has_idle(device)) {
         tdmi_pool_trim(device);
         status = device->backend->mem_alloc(device->impl, size, &made->mem);
     }
@@ -150,7 +150,23 @@ void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use) {
     device->pool.cached = block;
 }
 
+void tdmi_pool_free_kept(tdm_device *device, size_t most_bytes, size_t most_blocks) {
+    size_t bytes = 0, blocks = 0;
+    for (tdmi_host_block **at = &device->kept_blocks; *at;) {
+        tdmi_host_block *block = *at;
+        bytes += block->size;
+        if (bytes <= most_bytes || ++blocks <= most_blocks) {
+            at = &block->next;
+            continue;
+        }
+        *at = block->next;
+        device->backend->host_free(device->impl, &block->mem);
+        tdmi_free(block);
+    }
+}
+
 void tdmi_pool_trim(tdm_device *device) {
+    tdmi_pool_free_kept(device, 0, 0);
     wait_for_queues(device);
     uint64_t pending = tdmi_oldest_pending(device);
     for (tdmi_block **at = &device->pool.cached; *at;) {

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "support/array.h"
 
@@ -192,4 +194,34 @@ Test(pool, too_much) {
     void *pointer = &before;
     REFUSED(tdm_host_alloc(device, SIZE_MAX, &pointer), TDM_ERROR_OUT_OF_MEMORY, NULL);
     CHECK(!pointer, "the failed host_alloc left a pointer");
+}
+
+/* Memory that the library keeps idle is given back where another kind of memory is short. */
+Test(pool, idle_memory_of_either_kind) {
+    enum { SIZE = 600 << 20, ROOM = 1000 << 20 };
+    const tdm_device_info *info = tdm_device_get_info(device);
+    struct rlimit limit;
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    tdm_buffer *buffer = NULL;
+    void *memory = NULL;
+    OK(tdm_device_trim(device));
+    if (file && fscanf(file, "%ld", &pages) != 1) pages = 0;
+    if (file) (void)fclose(file);
+    if (info->type != TDM_DEVICE_CPU) check_skip("the device's memory is not the process's");
+    if (info->max_allocation < SIZE) check_skip("the device has no buffers of 600 MiB");
+    if (pages == 0 || pages > (64L << 20) || getrlimit(RLIMIT_AS, &limit) != 0) /* a sanitizer's */
+        check_skip("the process's memory cannot be limited");
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ROOM;
+    if (setrlimit(RLIMIT_AS, &limit) != 0) check_skip("the process's memory cannot be limited");
+    for (int i = 0; i < 2; i++) {
+        OK(tdm_host_alloc(device, SIZE, &memory));
+        tdm_host_free(device, memory);
+        OK(tdm_buffer_create(device, SIZE, &buffer));
+        tdm_buffer_release(buffer);
+    }
+    limit.rlim_cur = before; /* other tests may share the process */
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit");
+    OK(tdm_device_trim(device));
 }
