@@ -19,12 +19,9 @@ static tdmi_host_block *take_kept(tdm_device *device, size_t size) {
     return found;
 }
 
-/* Whether there was anything to give back. */
-static bool trim(tdm_device *device) {
+static bool make_room(tdm_device *device) {
     TDMI_LOCKED(&device->lock);
-    const bool any = tdmi_pool_has_idle(device);
-    if (any) tdmi_pool_trim(device);
-    return any;
+    return tdmi_pool_make_room(device);
 }
 
 tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **block) {
@@ -33,7 +30,7 @@ tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **b
     tdmi_host_block *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = device->backend->host_alloc(device->impl, size, &made->mem);
-    if (status == TDM_ERROR_OUT_OF_MEMORY && trim(device))
+    if (status == TDM_ERROR_OUT_OF_MEMORY && make_room(device))
         status = device->backend->host_alloc(device->impl, size, &made->mem);
     made->size = size;
     if (status == TDM_OK)

@@ -109,10 +109,8 @@ static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) 
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     made->size = size;
     tdm_status status = device->backend->mem_alloc(device->impl, size, &made->mem);
-    if (status == TDM_ERROR_OUT_OF_MEMORY && tdmi_pool_has_idle(device)) {
-        tdmi_pool_trim(device);
+    if (status == TDM_ERROR_OUT_OF_MEMORY && tdmi_pool_make_room(device))
         status = device->backend->mem_alloc(device->impl, size, &made->mem);
-    }
     if (status != TDM_OK) {
         tdmi_free(made);
         return tdmi_device_result(device, status);
@@ -181,4 +179,13 @@ void tdmi_pool_trim(tdm_device *device) {
         device->backend->mem_free(device->impl, &block->mem);
         tdmi_free(block);
     }
+}
+
+bool tdmi_pool_make_room(tdm_device *device) {
+    const bool any = device->pool.cached || device->kept_blocks;
+    if (device->pool.cached)
+        tdmi_pool_trim(device);
+    else
+        tdmi_pool_free_kept(device, 0, 0);
+    return any;
 }

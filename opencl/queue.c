@@ -4,6 +4,7 @@
 
 tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
     queue->device = device;
+    atomic_init(&queue->product, TDM_OK);
     queue->timing = (flags & TDM_QUEUE_TIMING) != 0;
     cl_command_queue_properties properties = queue->timing ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int code;

@@ -123,16 +123,13 @@ static int warm_listed(size_t count, warming *list) {
     return result;
 }
 
-/* False where the library finds that the cache directory cannot be used. */
-static bool keeps(void) {
-    size_t count = 0;
-    const tdm_diagnostic *item;
-    if (tdm_get_diagnostic_count(&count) != TDM_OK) count = 0;
-    for (size_t i = 0; i < count; i++)
-        if (tdm_get_diagnostic(i, &item) == TDM_OK && !item->ok &&
-            strcmp(item->subject, "cache directory") == 0)
-            return false;
-    return true;
+/* Whether the folder has entries, of this run or of an earlier one. */
+static bool any_kept(void) {
+    tdm_cache_listing *listing;
+    if (tdm_cache_listing_create(&listing) != TDM_OK) return false;
+    const bool any = tdm_cache_listing_get_count(listing) > 0;
+    tdm_cache_listing_destroy(listing);
+    return any;
 }
 
 int cache_warm_command(int argc, char **argv) {
@@ -149,7 +146,7 @@ int cache_warm_command(int argc, char **argv) {
     if (devices.count == 0) status = warm_listed(count, &list);
     for (int i = 0; i < devices.count; i++)
         if (warm_device(devices.word[i], &list) != EXIT_OK) status = EXIT_FAILED;
-    if (!list.any || keeps()) return status;
+    if (!list.any || any_kept()) return status;
     fputs("tdm cache warm: nothing could be kept in the cache directory: 'tdm doctor' says why\n",
           stderr);
     return EXIT_FAILED;

@@ -106,14 +106,13 @@ static bool fold(int function, const tdmi_value *a, const tdmi_value *b, tdmi_va
         return value->is_float || !__builtin_mul_overflow(a->integer, b->integer, integer);
     case TDM_FUNCTION_DIV:
         value->number = x / y;
-        if (value->is_float) return true;
-        if (b->integer == 0 || b->integer == -1) return false;
-        *integer = a->integer / b->integer;
+        *integer = b->integer == 0    ? 0
+                   : b->integer == -1 ? (int64_t)(0 - (uint64_t)a->integer)
+                                      : a->integer / b->integer;
         return true;
     case TDM_FUNCTION_REM:
-        if (value->is_float || b->integer == 0 || b->integer == -1) return false;
-        *integer = a->integer % b->integer;
-        return true;
+        *integer = b->integer == 0 || b->integer == -1 ? 0 : a->integer % b->integer;
+        return !value->is_float;
     case TDM_FUNCTION_AND:
         *integer = a->integer & b->integer;
         return !value->is_float;

@@ -86,7 +86,8 @@ static tdmi_folder open_cache(bool make) {
     const char *path = tdmi_env_values()->cache_dir;
     tdmi_folder folder = TDMI_NO_FOLDER;
     if (path && (!make || make_directories(path))) folder = open_directory(TDMI_HERE, path, true);
-    if (folder == TDMI_NO_FOLDER && make) warn("nothing is", "`tdm doctor` says why");
+    if (folder == TDMI_NO_FOLDER && make && !tdmi_env_values()->privileged)
+        warn("nothing is", "`tdm doctor` says why");
     return folder;
 }
 
@@ -243,16 +244,20 @@ static bool keeps(tdmi_folder directory) {
     return true;
 }
 
-/* Why nothing is kept in the directory, and what to do about it; false when something is. */
+/* Whether the directory is of use; `why` not, or why nothing more is kept ("": it is), and what to do about it. */
 static bool explain(const char *path, char *why, size_t size, const char **advice) {
     tdmi_file_info info;
+    why[0] = 0;
     *advice = "make it a directory of your own, or set TANDEM_CACHE_DIR";
     const tdmi_folder directory = open_cache(true);
     if (directory != TDMI_NO_FOLDER) {
-        const bool kept = keeps(directory);
-        if (!kept) snprintf(why, size, "cannot be written: %s", strerror(errno));
+        const int error = keeps(directory) ? 0 : errno;
         tdmi_folder_close(directory);
-        return !kept;
+        if (error == EROFS)
+            snprintf(why, size, "read-only, so that nothing more is kept");
+        else if (error)
+            snprintf(why, size, "cannot be written: %s", strerror(error));
+        return !error || error == EROFS;
     }
     if (!make_directories(path) || !tdmi_file_look_up(TDMI_HERE, path, true, &info)) {
         snprintf(why, size, "cannot be made: %s", strerror(errno));
@@ -267,7 +272,7 @@ static bool explain(const char *path, char *why, size_t size, const char **advic
     } else {
         snprintf(why, size, "cannot be opened");
     }
-    return true;
+    return false;
 }
 
 void tdmi_cache_diagnose(void) {
@@ -294,10 +299,10 @@ void tdmi_cache_diagnose(void) {
             "set TANDEM_CACHE_DIR");
         return;
     }
-    bool bad = explain(env->cache_dir, why, sizeof why, &advice);
+    const bool good = explain(env->cache_dir, why, sizeof why, &advice);
     snprintf(detail, sizeof detail, "%.700s, from %s%s%s%s", env->cache_dir, env->cache_variable,
-             bad ? ": " : "", bad ? why : "", bad ? "; nothing is kept" : "");
-    tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, subject, detail, bad ? advice : "");
+             why[0] ? ": " : "", why, good ? "" : "; nothing is kept");
+    tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, good, subject, detail, good ? "" : advice);
 }
 
 /* --- for listing the folder ---------------------------------------------------------------------- */

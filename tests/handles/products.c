@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tandem/tandem.h>
 
@@ -27,7 +26,7 @@ static atomic_bool is_short;
 __attribute__((visibility("default"))) int posix_memalign(void **memory, size_t alignment,
                                                           size_t size) {
     if (atomic_load(&is_short) && size >= 4096) return ENOMEM;
-    *memory = aligned_alloc(alignment, size);
+    *memory = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
     return *memory ? 0 : ENOMEM;
 }
 
@@ -98,7 +97,6 @@ Test(products, sub_buffer) {
 Test(products, behind_a_gate) {
     cl_int code;
     tdm_graph *graph = NULL;
-    (void)alarm(30); /* a call that waits would never return */
     tdm_tensor ones = filled(1.0, N), y = filled(0.0, N), x, z;
     OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(1, 16, 16), &x));
     OK(tdm_zeros(queue, TDM_F32, TDM_SHAPE(1, 16, 16), &z));
@@ -111,7 +109,6 @@ Test(products, behind_a_gate) {
     OK(tdm_graph_begin(graph));
     OK(tdm_attention(queue, NULL, &x, &x, &x, &z));
     OK(tdm_graph_end(graph));
-    (void)alarm(0);
     CL(clSetUserEventStatus(gate, CL_COMPLETE));
     OK(tdm_graph_replay(graph));
     expect(&y, (float)N);
@@ -135,7 +132,7 @@ Test(products, failure_of_its_queue) {
     OK(tdm_ones(queue, TDM_F16, TDM_SHAPE(LARGE, LARGE), &x));
     OK(tdm_empty(queue, TDM_F16, TDM_SHAPE(LARGE, LARGE), &y));
     OK(tdm_matmul_provider(queue, NULL, &x, &x, &y, &provider));
-    if (strcmp(provider, "openblas") != 0) check_skip("there is no OpenBLAS");
+    CHECK(strcmp(provider, "openblas") == 0, "%s", provider);
     OK(tdm_matmul(queue, NULL, &few, &few,
                   &small)); /* attaches the provider, and needs no memory */
     OK(tdm_queue_finish(queue));

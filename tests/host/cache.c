@@ -213,7 +213,7 @@ Test(cache, warm) {
                                    "stopped: | of 1|kernels of opencl:0 are ready"),
           "%s", r.output);
     snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=/proc/x");
-    tdm("warm opencl:0 --budget 3", 1);
+    tdm("warm opencl:0 --budget 5", 1);
     CHECK(contains_words(r.output, "kernels are ready|tdm cache warm: nothing could be kept in the "
                                    "cache directory: 'tdm doctor' says why"),
           "%s", r.output);

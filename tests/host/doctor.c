@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "shell.h"
 
@@ -325,6 +326,9 @@ Test(doctor, all_good) {
 /* A cache folder of this user's where nothing can be written: the finding says why, and so does the log. Only /proc
  * refuses root. */
 Test(doctor, cache_that_cannot_be_written) {
+    struct stat kernels;
+    if (geteuid() == 0 && (stat("/proc/sys", &kernels) != 0 || kernels.st_uid != 0))
+        check_skip("root of a container, whose folders all can be written");
     shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/; mkdir -m 500 $D/cache");
     if (geteuid() == 0) snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=/proc/sys");
     tdm("doctor --quick", 1);

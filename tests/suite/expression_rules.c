@@ -240,6 +240,7 @@ Test(expression_rules, integers_of_any_dtype, TAGS("texts")) {
         {"y = x & ((1 << 40) - 1)", TDM_I64, 0x123456789abcdef0, 0x789abcdef0},
         {"y = x & (1 << 63 | 1 << 34 % 16 ^ 6 & 3)", TDM_I64, UINT64_MAX, 0x8000000000000006},
         {"y = x * (1 << 3) + (0xF00000000 >> 32)", TDM_U64, 0x1000000000000001, 0x8000000000000017},
+        {"y = x + 7 % -1 + 6 / 0 + 5 % 0 + -6 / -1", TDM_U64, 1, 7},
         {"y = (3 && 4) + (x & ~7)", TDM_I64, 0xff0000000f, 0xff00000009},
         {"y = x & ~7", TDM_U32, 0xffffffff, 0xfffffff8},
         {"y = x & ~u64(7)", TDM_U64, UINT64_MAX, UINT64_MAX - 7},

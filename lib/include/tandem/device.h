@@ -268,7 +268,8 @@ typedef struct tdm_diagnostic {
 } tdm_diagnostic;
 
 /** Looks for every library of every backend and reports, in UTF-8 without control characters but
- * newlines. Works with a bad environment too: that is then one of the items. */
+ * newlines. Works with a bad environment too: that is then one of the items. Writes a small file to the cache
+ * folder, and removes it. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostic_count(size_t *count);
 
 /** The index-th item, in the order in which things are looked for. *item is borrowed from the

@@ -177,7 +177,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_ceil(tdm_queue *queue, const tdm_tensor *x, 
 TDM_API TDM_MUST_USE tdm_status tdm_round(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = x, rounded towards 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_trunc(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
-/** y = a b + c, rounded once; of integers, too, as floats. */
+/** y = a b + c, rounded once. Integers are computed as floats. */
 TDM_API TDM_MUST_USE tdm_status tdm_fma(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         const tdm_tensor *c, tdm_tensor *y);
 /** y = a with the sign of b, of zeros and NaN, too. */

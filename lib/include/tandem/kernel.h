@@ -29,9 +29,9 @@
  * integer (TDM_ERROR_COMPILE). Numbers in the text, and the scalar parameters, take the type of what they
  * meet; one with a point that meets an integer makes it a float. That, and what functions make of
  * integers where they take floats, is f64 where the kernel has a tensor of f64, else f32. f64(0.1), f64(s) and
- * i64(1e15) are exact all the same; a TDM_NUMBER that becomes an integer, as in i64(s), is rounded to that type of
- * float first, as not all devices have f64. Outputs are converted as tdm_cast does, once; what an output's name means
- * in a later statement is its value before that.
+ * i64(1e15) keep the digits of an f64 all the same; a TDM_NUMBER that becomes an integer or a bool, as in i64(s), is
+ * rounded to that type of float first, as not all devices have f64. Outputs are converted as tdm_cast does, once; what
+ * an output's name means in a later statement is its value before that.
  *
  * Integers wrap; x / 0 and x % 0 are 0 for them; shifts take the low bits of their count. NaN propagates. Error: that
  * of each function is in functions.h; +, - and * of floats are rounded once, where a product that is added to something

@@ -163,7 +163,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, c
 TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind,
                                              const tdm_tensor *x, tdm_tensor *out);
 
-/* The epsilon of the functions below is at least 0, and finite in the arithmetic, which is f32 but for f64.
+/* The epsilon of the functions below is at least 0, and is rounded to f32 where the arithmetic is, in which it is
+ * finite.
  * Squares that would overflow or underflow are taken of a row that is scaled by a power of two, so
  * that y is right wherever it fits the dtype; with a weight also y without the weight has to. Results below the
  * smallest normal number are subnormal on devices that have these. With an epsilon of 0, 0 / 0 is NaN: a row of
@@ -284,7 +285,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator
 /** y = mean + deviation · z, one fused multiply-add, z standard normal by Box and Muller (1958):
  * elements 2k and 2k + 1 are √(-2 ln u) cos 2πv and √(-2 ln u) sin 2πv of two uniforms. Float
  * dtypes only. mean and deviation are rounded to f32 where the arithmetic is. Error: e(2|deviation · z| + |y|/2); for
- * f32 and f64 2 ulp when mean is 0. TDM_ERROR_INVALID_ARGUMENT: deviation below 0, or one of both not finite there. */
+ * f32 and f64 2 ulp when mean is 0. TDM_ERROR_INVALID_ARGUMENT where deviation is below
+ * 0, or mean or deviation is not finite in the arithmetic. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator,
                                                 double mean, double deviation, tdm_tensor *y);
 

@@ -59,8 +59,8 @@ TDM_API void tdm_event_destroy(tdm_event *event);
  * replaces the earlier mark. Queue and event are of one device. */
 TDM_API TDM_MUST_USE tdm_status tdm_queue_record_event(tdm_queue *queue, tdm_event *event);
 
-/** Waits for the event. TDM_ERROR_INVALID_ARGUMENT when it was never recorded. That earlier work failed is
- * certain to be reported by the queue's next tdm_queue_finish only. */
+/** Waits for the event. TDM_ERROR_INVALID_ARGUMENT when it was never recorded. Only the queue's next call that waits,
+ * such as tdm_queue_finish, is certain to report that earlier work failed. */
 TDM_API TDM_MUST_USE tdm_status tdm_event_wait(tdm_event *event);
 
 /** *done says whether the event has completed, without waiting. */

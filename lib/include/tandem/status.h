@@ -4,8 +4,8 @@
  *
  * Structs and versions. tdm_tensor, tdm_operand, tdm_parameter, tdm_argument, tdm_generator, tdm_process, tdm_message
  * and tdm_nccl_id never change. Any other struct that a program allocates begins with its `size`, which the macro
- * …_DEFAULTS sets (or …_init; of tdm_transport, the program), and may get more fields at its end: a program built
- * against an older header goes on working, with the defaults for what it does not know. A size of
+ * …_DEFAULTS sets (or the function …_init; in tdm_transport the program does), and may get more fields at its end:
+ * a program built against an older header goes on working, with the defaults for what it does not know. A size of
  * 0, as in a struct that was filled by hand, is TDM_ERROR_INVALID_ARGUMENT. Structs that the
  * library allocates may grow at their end too: read them through the pointer, do not copy arrays of
  * them. A field that a program sets and that the loaded library is too old to know is
