@@ -15,7 +15,8 @@ static tdm_status ask(cl_mem mem, cl_mem_info what, size_t size, void *answer) {
 }
 
 /* A driver may work in the program's own memory then. The address of a part follows from that of the whole: Intel's
- * runtime adds the part's size to it, instead of the offset. */
+ * runtime adds the part's size to it, instead of the offset. There a buffer in shared memory is a part, too, of one
+ * that has no address, and its own is right. */
 static tdm_status check_address(cl_mem mem, cl_mem_flags flags, void **address) {
     cl_mem whole = NULL;
     unsigned char *begin = NULL;
@@ -23,9 +24,13 @@ static tdm_status check_address(cl_mem mem, cl_mem_flags flags, void **address) 
     *address = NULL;
     if (!(flags & CL_MEM_USE_HOST_PTR)) return TDM_OK;
     TDMI_TRY(ask(mem, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole, &whole));
-    TDMI_TRY(ask(whole ? whole : mem, CL_MEM_HOST_PTR, sizeof begin, &begin));
-    if (whole) TDMI_TRY(ask(mem, CL_MEM_OFFSET, sizeof offset, &offset));
-    *address = begin + offset;
+    if (whole && tdmi_cl.clGetMemObjectInfo(whole, CL_MEM_HOST_PTR, sizeof begin, &begin, NULL) ==
+                     CL_SUCCESS) {
+        TDMI_TRY(ask(mem, CL_MEM_OFFSET, sizeof offset, &offset));
+        *address = begin + offset;
+    } else {
+        TDMI_TRY(ask(mem, CL_MEM_HOST_PTR, sizeof *address, address));
+    }
     if ((uintptr_t)*address % ALIGNMENT == 0) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                      "memory begins at the host's address %p, which is not a multiple of %d",
