@@ -146,8 +146,5 @@ int cache_warm_command(int argc, char **argv) {
     if (devices.count == 0) status = warm_listed(count, &list);
     for (int i = 0; i < devices.count; i++)
         if (warm_device(devices.word[i], &list) != EXIT_OK) status = EXIT_FAILED;
-    if (!list.any || any_kept()) return status;
-    fputs("tdm cache warm: nothing could be kept in the cache directory: 'tdm doctor' says why\n",
-          stderr);
-    return EXIT_FAILED;
+    return !list.any || any_kept() ? status : report_unkept("cache warm");
 }

@@ -101,6 +101,12 @@ int report_failure(const char *command) {
     return EXIT_FAILED;
 }
 
+int report_unkept(const char *command) {
+    fprintf(stderr, "tdm %s: nothing could be kept in the cache directory: 'tdm doctor' says why\n",
+            command);
+    return EXIT_FAILED;
+}
+
 bool output_has_colours(void) {
     const char *forbidden = tdmi_environment_get("NO_COLOR");
     return tdmi_stream_is_terminal(stdout) && !(forbidden && *forbidden) &&

@@ -46,6 +46,9 @@ const char *const *dtype_words(void);
 /* Prints the library's last error as "tdm COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);
 
+/* Prints that the cache directory has kept nothing; returns EXIT_FAILED. */
+int report_unkept(const char *command);
+
 /* Does stdout go to a terminal that shows colours, and does NO_COLOR (no-color.org) not forbid
  * them? */
 bool output_has_colours(void);

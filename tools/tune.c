@@ -245,10 +245,8 @@ static int tune_list_on(tdm_device *device, const tune_list *list, double budget
            sum.faster);
     if (left > 0 && !sum.lost) printf("; %zu left for lack of time: --budget", left);
     putchar('\n');
-    if (sum.unkept > 0)
-        fputs("tdm tune: nothing could be kept in the cache directory: 'tdm doctor' says why\n",
-              stderr);
-    return sum.failed > 0 || sum.unkept > 0 ? EXIT_FAILED : EXIT_OK;
+    if (sum.unkept > 0) return report_unkept("tune");
+    return sum.failed > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 /* Those that the device computes with are left. */

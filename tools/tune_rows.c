@@ -144,10 +144,8 @@ static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_i
         tdm_device_get_info(tdm_queue_get_device(queue))->id, child_now() - start, sum.faster);
     if (i < count && !sum.over) printf("; %zu left for lack of time: --budget", count - i);
     putchar('\n');
-    if (sum.unkept)
-        fputs("tdm tune: nothing could be kept in the cache directory: 'tdm doctor' says why\n",
-              stderr);
-    return sum.failed > 0 || sum.unkept ? EXIT_FAILED : EXIT_OK;
+    if (sum.unkept) return report_unkept("tune");
+    return sum.failed > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 int tune_rows(tdm_device *device, const tune_rows_request *request) {

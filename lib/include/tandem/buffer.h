@@ -136,8 +136,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buf
                                                        void *pointer);
 
 /** Host memory that the device transfers to and from fastest (pinned where the backend has it).
- * Page-aligned. size is not 0 (TDM_ERROR_INVALID_ARGUMENT). *pointer is NULL on failure. Where memory is short it waits
- * for the device's queues and gives back what the pool holds. Takes a reference to the device until freed. */
+ * Page-aligned. size is not 0 (TDM_ERROR_INVALID_ARGUMENT). *pointer is NULL on failure. Where memory is short, the
+ * function waits for the device's queues and gives back what the pool holds. Takes a reference to the device until
+ * freed. */
 TDM_API TDM_MUST_USE tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer);
 
 /** Frees what tdm_host_alloc gave for this device. The queues that use it have been waited for;
