@@ -393,7 +393,7 @@ Test(doctor, c_compiler) {
     changed = NULL;
 }
 
-/* A library that a variable names, as ocl-icd allows, is a driver like one of a file. */
+/* A library that a variable names, as ocl-icd allows, is a driver like one of a file. An empty one is as none. */
 Test(doctor, library_in_a_variable) {
     snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=" SIM "list_segv.so");
     tdm("doctor", 1);
@@ -404,6 +404,10 @@ Test(doctor, library_in_a_variable) {
     CHECK(has_item("[!!] opencl:0", "results are wrong|libsilent.so"), "%s", r.output);
     tdm("devices", 0);
     CHECK(contains_words(r.output, "opencl:0 *"), "%s", r.output);
+    shell("TANDEM_BACKEND=opencl OCL_ICD_VENDORS= " TEST_PROGRAM " doctor --quick --json");
+    CHECK(contains_words(r.output, "\"diagnostics\"") &&
+              !contains_words(r.output, "OCL_ICD_VENDORS"),
+          "%s", r.output);
 }
 
 /* A command that is interrupted leaves no process and no folder, and ends by the signal. */
@@ -461,6 +465,22 @@ Test(doctor, driver_without_a_folder) {
     tdm("devices", 0);
     CHECK(contains_words(r.output, "opencl:0") && !strstr(r.output, "tdm devices:"), "%s",
           r.output);
+    changed = NULL;
+}
+
+/* A loader that cannot be opened is named as the fault of all that needs it, and CLBlast is not missed. */
+Test(doctor, loader_that_cannot_be_opened) {
+    char path[340];
+    shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/ && mkdir $D/lib && echo >$D/lib/libOpenCL.so.1");
+    snprintf(path, sizeof path, "LD_LIBRARY_PATH=%s/lib", folder + 2);
+    changed = path;
+    tdm("doctor --quick", 1);
+    CHECK(has_item("[!!] libOpenCL", "file too short|install the OpenCL ICD loader"), "%s",
+          r.output);
+    CHECK(has_item("[!!]", "pocl.icd|cannot be asked without|install the OpenCL ICD loader"), "%s",
+          r.output);
+    CHECK(!contains_words(r.output, "render and video") && !contains_words(r.output, "clblast"),
+          "%s", r.output);
     changed = NULL;
 }
 
