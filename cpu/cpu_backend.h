@@ -61,9 +61,8 @@ bool tdmi_cpu_is_wide(uint8_t type);
 const tdmi_cpu_panels *tdmi_cpu_panel_strips(void);
 bool tdmi_cpu_has_bf16(void);
 
-/* interpreter.c: a group of a user's kernel; how much scratch memory it needs. */
+/* interpreter.c: a group of a user's kernel. */
 void tdmi_cpu_interpret(const tdm_group *group, void *const *buffers, const void *args);
-size_t tdmi_cpu_interpreter_scratch(const tdmi_bytecode *bytecode);
 
 /* The cast of bytes to bytes, which copies past the cache: its u is TDM_U8. */
 tdmi_cpu_entry tdmi_cpu_copy_kernel(void);

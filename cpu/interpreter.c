@@ -29,6 +29,11 @@ typedef struct interpreter {
     tdm_elementwise_args cast;
 } interpreter;
 
+/* Blocks are longer only where there are few of them. */
+_Static_assert(sizeof(interpreter) + LINE + TDMI_MOST_BLOCKS * (TDMI_LEAST_BLOCK * 8 + PADDING) <=
+                   TDMI_CPU_SCRATCH,
+               "more than a thread has");
+
 static size_t block_size(const tdmi_bytecode *bytecode) {
     return (size_t)bytecode->length * (size_t)bytecode->value_size + PADDING;
 }
@@ -36,10 +41,6 @@ static size_t block_size(const tdmi_bytecode *bytecode) {
 static void *block(interpreter *self, int which) {
     const size_t head = (sizeof *self + LINE - 1) / LINE * LINE;
     return (char *)self + head + (size_t)which * block_size(self->bytecode);
-}
-
-size_t tdmi_cpu_interpreter_scratch(const tdmi_bytecode *bytecode) {
-    return sizeof(interpreter) + LINE + (size_t)bytecode->block_count * block_size(bytecode);
 }
 
 /* n elements from x to y, by the kernel of step's dtypes. */

@@ -91,9 +91,6 @@ static tdm_status build_expression(const tdmi_program_source *source, const tdmi
         tdmi_log(TDM_LOG_WARNING, "an expression runs in blocks, as it was not compiled: %s",
                  tdm_last_error());
     }
-    if (tdmi_cpu_interpreter_scratch(source->bytecode) > TDMI_CPU_SCRATCH)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: it has more values than fit %d bytes",
-                         source->file, (int)TDMI_CPU_SCRATCH);
     program->bytecode = source->bytecode;
     program->function = tdmi_cpu_interpret;
     return TDM_OK;
