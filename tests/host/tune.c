@@ -31,8 +31,12 @@ Test(tune, next_process_uses_it) {
     gives("TANDEM_BLAS=builtin " EXPLAIN "f32 96 96 96", 0, "builtin, " MEASURED " f32 96x96x96: ");
     gives("TANDEM_BLAS=builtin " EXPLAIN "f32 100 90 120", 0,
           MEASURED " the nearest product, f32 96x96x96: ");
-    /* too far, another dtype, and a tensor that is no matrix */
-    not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 400 96 96");
+    /* an extent may be twice as large, or half, but no more */
+    gives("TANDEM_BLAS=builtin " EXPLAIN "f32 192 48 96", 0, MEASURED " the nearest product");
+    not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 193 96 96");
+    not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 96 47 96");
+    not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 96 96 193");
+    /* another dtype, and a tensor that is no matrix */
     not_measured("TANDEM_BLAS=builtin " EXPLAIN "f64 96 96 96");
     not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 96 1 96");
     /* a measurement of some names is for those alone */

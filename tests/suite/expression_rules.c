@@ -244,6 +244,8 @@ Test(expression_rules, integers_of_any_dtype, TAGS("texts")) {
         {"y = (3 && 4) + (x & ~7)", TDM_I64, 0xff0000000f, 0xff00000009},
         {"y = x & ~7", TDM_U32, 0xffffffff, 0xfffffff8},
         {"y = x & ~u64(7)", TDM_U64, UINT64_MAX, UINT64_MAX - 7},
+        {"y = (x & 2147483647) >> 1", TDM_I32, UINT64_MAX, 0x3fffffff},
+        {"y = (x & -2147483648) != 0 ? x & 7 : 0", TDM_I32, UINT64_MAX, 7},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const tdm_dtype dtype = cases[c].dtype;

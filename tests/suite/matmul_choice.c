@@ -189,6 +189,10 @@ Test(matmul_choice, tune_refuses) {
             TDM_ERROR_INVALID_ARGUMENT, "tdm_matmul_tune: b is NULL");
     REFUSED(tdm_matmul_tune(queue, NULL, &a->t, &none->t, &none->t, 0.0, &tuning),
             TDM_ERROR_INVALID_SHAPE, "nothing is multiplied");
+    array *zeros = array_2d(TDM_F32, 8, 8, 8), *product = array_2d(TDM_F32, 8, 8, 8);
+    array_integers(zeros, 0, 0);
+    REFUSED(tdm_matmul_tune(queue, NULL, &a->t, &zeros->t, &product->t, 0.0, &tuning),
+            TDM_ERROR_INVALID_ARGUMENT, "no number but 0");
     REFUSED(tdm_matmul_explain(queue, NULL, &a->t, &none->t, &c->t, text, 8),
             TDM_ERROR_INVALID_SHAPE, "tdm_matmul_explain: a [");
     REFUSED(tdm_matmul_provider(queue, NULL, NULL, &a->t, &c->t, &name), TDM_ERROR_INVALID_ARGUMENT,

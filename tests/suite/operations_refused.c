@@ -224,6 +224,24 @@ Test(refused, but_not_neighbours) {
     }
 }
 
+/* Rows of one element: the stride of their only column does not count. */
+Test(refused, but_not_one_column) {
+    static const int64_t column[] = {ROWS, 1};
+    EACH_OPERATION(op) {
+        if (op->layout == OP_CONTIGUOUS) continue;
+        sample s = sample_of(op, TDM_F32, 2, column);
+        sample_make(&s);
+        tdm_tensor *t[OP_OPERANDS];
+        sample_tensors(&s, t);
+        check_case("%s", op->name);
+        EACH_OPERAND(op, i)
+        if (s.operand[i] && op->operand[i].extent == OP_ALL)
+            t[i] = &array_new(t[i]->dtype, 2, column, (int64_t[]){2, 5})->t;
+        OK(op->call(&s.c, queue, t));
+        array_free_all();
+    }
+}
+
 /* An output whose buffer is read-only. */
 Test(refused, read_only) {
     EACH_OPERATION(op) EACH_OPERAND(op, i) {

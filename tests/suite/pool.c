@@ -69,7 +69,7 @@ Test(pool, statistics) {
 }
 
 /* The peak is of memory that users hold: a norm of one long row, found in pieces, takes scratch
- * memory that counts as reserved alone. */
+ * memory that counts as reserved alone, also a graph's. */
 Test(pool, scratch_is_no_peak) {
     enum { N = 1 << 20 };
     array *x = array_1d(TDM_F32, N);
@@ -85,8 +85,15 @@ Test(pool, scratch_is_no_peak) {
     tdm_memory_stats held = stats_now();
     CHECK(held.peak == held.in_use, "peak %llu, in_use %llu", (unsigned long long)held.peak,
           (unsigned long long)held.in_use);
+    tdm_graph *graph;
     OK(tdm_row_norm(queue, TDM_NORM_L1, &x->t, &norm));
+    OK(tdm_graph_create(queue, &graph));
+    OK(tdm_graph_begin(graph));
+    OK(tdm_row_norm(queue, TDM_NORM_L1, &x->t, &norm));
+    OK(tdm_graph_end(graph));
+    OK(tdm_graph_replay(graph));
     OK(tdm_queue_finish(queue));
+    tdm_graph_destroy(graph);
     tdm_memory_stats after = stats_now();
     CHECK(after.in_use == held.in_use, "in_use %llu", (unsigned long long)after.in_use);
     CHECK(after.peak == held.peak, "peak %llu, but %llu bytes were held at most",
