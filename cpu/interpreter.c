@@ -29,9 +29,10 @@ typedef struct interpreter {
     tdm_elementwise_args cast;
 } interpreter;
 
-/* Blocks are longer only where there are few of them. */
-_Static_assert(sizeof(interpreter) + LINE + TDMI_MOST_BLOCKS * (TDMI_LEAST_BLOCK * 8 + PADDING) <=
-                   TDMI_CPU_SCRATCH,
+_Static_assert(TDMI_BLOCK_BYTES <= TDMI_MOST_BLOCKS * TDMI_LEAST_BLOCK * 8 &&
+                   sizeof(interpreter) + LINE +
+                           TDMI_MOST_BLOCKS * (TDMI_LEAST_BLOCK * 8 + PADDING) <=
+                       TDMI_CPU_SCRATCH,
                "more than a thread has");
 
 static size_t block_size(const tdmi_bytecode *bytecode) {

@@ -7,7 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TDMI_LEAST_BLOCK = 64, TDMI_MOST_BLOCK = 1024, TDMI_MOST_BLOCKS = 256 };
+/* All blocks of a kernel together take TDMI_BLOCK_BYTES at most, or have TDMI_LEAST_BLOCK elements each. */
+enum {
+    TDMI_LEAST_BLOCK = 64,
+    TDMI_MOST_BLOCK = 1024,
+    TDMI_MOST_BLOCKS = 256,
+    TDMI_BLOCK_BYTES = 24 << 10 /* in the first cache together */
+};
 
 typedef enum tdmi_step_kind {
     TDMI_STEP_CONSTANT, /* `bits`; this and the next two keep their blocks to the end */
@@ -34,7 +40,7 @@ typedef struct tdmi_step {
  * from there up to `ended` for each row: without apply that is all. What is left is for each block, and alone where
  * no rows are combined. */
 typedef struct tdmi_bytecode {
-    int tensor_count, step_count, block_count;
+    int tensor_count, step_count;
     int once, mapped, ended;
     bool has_rows, has_apply;
     uint8_t combine, type; /* of rows: the function of function_list.h, and on what */

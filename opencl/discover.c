@@ -325,5 +325,5 @@ void tdmi_cl_diagnose(void) {
                           candidates[i].why,
                           "update the device's OpenCL driver, or use another device");
     tdmi_mutex_unlock(&lock);
-    if (tdmi_cl_open() == TDM_OK) tdmi_clblast_diagnose(); /* which cannot be opened without it */
+    if (tdmi_cl_open() == TDM_OK) tdmi_clblast_diagnose(); /* CLBlast needs the loader */
 }

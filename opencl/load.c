@@ -86,8 +86,11 @@ static void diagnose_icd_file(const char *path) {
     void *handle =
         tdmi_library_load(line, TDMI_LOAD_LAZY | TDMI_LOAD_SYSTEM, &failure, reason, sizeof reason);
     if (handle && tdmi_library_symbol(handle, "clGetExtensionFunctionAddress")) {
-        snprintf(detail, sizeof detail, "names %s, which opens", line);
-        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, true, path, detail, "");
+        const bool can_be_asked = tdmi_cl_open() == TDM_OK;
+        snprintf(detail, sizeof detail, "names %s, which %s", line,
+                 can_be_asked ? "opens" : "cannot be asked without the OpenCL ICD loader");
+        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, can_be_asked, path, detail,
+                      can_be_asked ? "" : library.advice);
         return;
     }
     snprintf(detail, sizeof detail, "names %s, which %s: %s", line,

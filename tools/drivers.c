@@ -139,17 +139,6 @@ static void ask_alone(const drivers *all, driver *one, double seconds) {
     answer_ask(list, changes, seconds, &one->alone);
 }
 
-/* The item of the library through which a driver is asked, where it could not be opened; else NULL. */
-static const finding *missing_loader(const answer *alone) {
-    for (size_t i = 0; i < alone->item_count; i++) {
-        const finding *item = &alone->items[i];
-        if (item->kind == TDM_DIAGNOSTIC_LIBRARY && item->state != FINDING_OK &&
-            strstr(item->subject, "(the OpenCL ICD loader)"))
-            return item;
-    }
-    return NULL;
-}
-
 /* What the library itself says of a driver that did not bring the process down: its file's item
  * and its platforms'. */
 static void judge(const driver *one, finding *out, char *detail, size_t size) {
@@ -173,16 +162,10 @@ static void judge(const driver *one, finding *out, char *detail, size_t size) {
             n += (size_t)snprintf(detail + n, size - n, "; %s: %s", item->subject, item->detail);
     }
     if (out->state != FINDING_OK || alone->device_count > 0) return;
-    const finding *loader = missing_loader(alone);
     out->state = FINDING_BROKEN;
-    out->advice = loader
-                      ? loader->advice
-                      : "check that its device is present and that this user may open it (groups "
-                        "render and video), or remove the driver";
-    if (n < size)
-        snprintf(detail + n, size - n, "%s",
-                 loader ? ", which cannot be asked without the OpenCL ICD loader"
-                        : ", which gives no device");
+    out->advice = "check that its device is present and that this user may open it (groups render "
+                  "and video), or remove the driver";
+    if (n < size) snprintf(detail + n, size - n, ", which gives no device");
 }
 
 static void tell_driver(driver *one, findings *list) {

@@ -44,6 +44,7 @@ typedef struct lowering {
     bool is_inside[TDMI_MOST_NODES]; /* of a product: it is computed with a sum */
     int last_use[TDMI_MOST_NODES];   /* node_count: an output */
     int block_of[TDMI_MOST_NODES];
+    int block_count;
     bool is_taken[TDMI_MOST_BLOCKS];
 } lowering;
 
@@ -120,7 +121,7 @@ static bool take_block(lowering *self, int *block) {
     for (*block = 0; *block < TDMI_MOST_BLOCKS; ++*block) {
         if (self->is_taken[*block]) continue;
         self->is_taken[*block] = true;
-        if (self->to->block_count <= *block) self->to->block_count = *block + 1;
+        if (self->block_count <= *block) self->block_count = *block + 1;
         return true;
     }
     return false;
@@ -188,12 +189,10 @@ static void add_store(lowering *self, const tdmi_output *output) {
                     .from = {(uint8_t)self->block_of[output->node]}};
 }
 
-/* Blocks that are in the first cache together, as far as they may be. */
-static int choose_length(const tdmi_bytecode *bytecode) {
-    enum { CACHE = 24 << 10 };
+static int choose_length(const lowering *self) {
     int length = TDMI_MOST_BLOCK;
     while (length > TDMI_LEAST_BLOCK &&
-           bytecode->block_count * length * bytecode->value_size > CACHE)
+           self->block_count * length * self->to->value_size > TDMI_BLOCK_BYTES)
         length /= 2;
     return length;
 }
@@ -242,7 +241,7 @@ static bool lower(lowering *self) {
                 add_store(self, &e->outputs[i]);
         if (ends[now]) *ends[now] = to->step_count;
     }
-    to->length = choose_length(to);
+    to->length = choose_length(self);
     return true;
 }
 

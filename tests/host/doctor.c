@@ -393,7 +393,8 @@ Test(doctor, c_compiler) {
     changed = NULL;
 }
 
-/* A library that a variable names, as ocl-icd allows, is a driver like one of a file. An empty one is as none. */
+/* A library that a variable names, as ocl-icd allows, is a driver like one of a file. An empty value
+ * counts as none. */
 Test(doctor, library_in_a_variable) {
     snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=" SIM "list_segv.so");
     tdm("doctor", 1);
@@ -468,7 +469,7 @@ Test(doctor, driver_without_a_folder) {
     changed = NULL;
 }
 
-/* A loader that cannot be opened is named as the fault of all that needs it, and CLBlast is not missed. */
+/* Where the loader cannot be opened, drivers are said to lack it, and CLBlast is not missed. */
 Test(doctor, loader_that_cannot_be_opened) {
     char path[340];
     shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/ && mkdir $D/lib && echo >$D/lib/libOpenCL.so.1");
