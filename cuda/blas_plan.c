@@ -37,17 +37,16 @@ cublasComputeType_t tdmi_cublas_compute_type(const tdmi_gemm *gemm) {
     return gemm->dtype == TDM_F32 && gemm->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
-/* The epilogue that does bias and activation, or -1. cuBLASLt's GELU is the tanh form, and how
- * exactly it computes tanh is not documented: it is trusted for the 16-bit types only. */
+/* The epilogue that does bias and activation, or -1. cuBLASLt's ReLU makes 0 of NaN. Its GELU is the tanh
+ * form, and how exactly it computes tanh is not documented: it is trusted for the 16-bit types only. */
 int tdmi_cublas_epilogue(const tdmi_gemm *gemm) {
     switch (gemm->activation) {
     case TDM_ACTIVATION_NONE:
         return gemm->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-    case TDM_ACTIVATION_RELU:
-        return gemm->bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
     case TDM_ACTIVATION_GELU_TANH:
         if (gemm->dtype != TDM_F16 && gemm->dtype != TDM_BF16) return -1;
         return gemm->bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case TDM_ACTIVATION_RELU:
     case TDM_ACTIVATION_GELU:
     case TDM_ACTIVATION_SILU:
     case TDM_ACTIVATION_SIGMOID:
@@ -168,7 +167,7 @@ static cublasStatus_t make_operation(const tdmi_gemm *gemm, const tdmi_lt_key *k
     return error;
 }
 
-/* What an algorithm may ask for: our workspace, the alignment there is, and for the 16-bit types no
+/* The limits of an algorithm: our workspace, the alignment there is, and for the 16-bit types no
  * partial sums rounded to 16 bits. */
 static cublasStatus_t make_preference(const tdmi_cublas_state *state, const tdmi_lt_key *key,
                                       cublasLtMatmulPreference_t *preference) {
@@ -248,6 +247,8 @@ static tdmi_lt_plan *find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm) 
     if (epilogue < 0 || !tdmi_cublas_fits_32(gemm)) return NULL;
     tdmi_lt_key key = key_of(gemm, epilogue);
     if (gemm->bias && key.bias_alignment < BIAS_ALIGNMENT) return NULL;
+    /* before CUDA 12 some cards leave such a bias out of some elements */
+    if (gemm->bias && gemm->dtype == TDM_F32 && gemm->n == 1 && gemm->ldc > 1) return NULL;
     tdmi_lt_plan *place = state->recent;
     if (place && memcmp(&place->key, &key, sizeof key) == 0) return place->usable ? place : NULL;
     place = NULL;

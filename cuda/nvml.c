@@ -2,8 +2,8 @@
 /* NVIDIA's management library: how busy a card is, also when OpenCL alone lists it.
  *
  * nvml.h is not part of the toolkit's minimum, so the little that is needed is declared here, after
- * the NVML API reference (docs.nvidia.com/deploy/nvml-api). Of the processes, version 3 (driver
- * 510) and version 2 share one struct; version 1 has another and is not used. */
+ * the NVML API reference (docs.nvidia.com/deploy/nvml-api). Processes are listed
+ * by version 2: version 1 has a shorter struct, and version 3 a longer one in drivers 535.43 to 535.86. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static struct {
     int (*temperature)(nvmlDevice_t, int, unsigned int *);
     int (*power)(nvmlDevice_t, unsigned int *); /* milliwatts */
     int (*power_limit)(nvmlDevice_t, unsigned int *);
-    get_processes processes, processes_v2;
+    get_processes processes;
 } nvml;
 
 static const char *const names[] = {TDMI_NAMES_NVML, NULL};
@@ -49,7 +49,7 @@ static tdmi_library library = {.title = "NVIDIA's management library NVML",
                                .names = names,
                                .advice = "it comes with the NVIDIA driver: install or update that"};
 
-/* What a driver lacks leaves its figure unknown; only the way to a card is needed. */
+/* A function that the driver lacks leaves its figure unknown; only the way to a card is needed. */
 #define SYMBOL(field, name, optional)                                                              \
     { name, (void (**)(void)) & nvml.field, optional }
 static const tdmi_symbol symbols[] = {
@@ -62,8 +62,7 @@ static const tdmi_symbol symbols[] = {
     SYMBOL(temperature, "nvmlDeviceGetTemperature", true),
     SYMBOL(power, "nvmlDeviceGetPowerUsage", true),
     SYMBOL(power_limit, "nvmlDeviceGetEnforcedPowerLimit", true),
-    SYMBOL(processes, "nvmlDeviceGetComputeRunningProcesses_v3", true),
-    SYMBOL(processes_v2, "nvmlDeviceGetComputeRunningProcesses_v2", true),
+    SYMBOL(processes, "nvmlDeviceGetComputeRunningProcesses_v2", true),
 };
 enum { SYMBOLS = sizeof symbols / sizeof symbols[0] };
 
@@ -71,8 +70,8 @@ static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static bool started;
 static char why_not[256]; /* why a library that was opened is of no use; else "" */
 
-/* Whether NVML can be queried. What failed is tried again with the next question: a driver that is
- * being updated is of use again when that is over. */
+/* Whether NVML can be queried. A failed attempt is repeated with the next question: a driver that
+ * is being updated is of use again when that is over. */
 static bool start(void) {
     if (started) return true;
     why_not[0] = '\0';
@@ -120,13 +119,12 @@ static void ask_sensors(nvmlDevice_t card, tdm_device_usage *usage) {
 /* Asks with room for some; when there are more, once again with room for those and a few that start
  * meanwhile. NULL when NVML does not report it. */
 static nvmlProcessInfo_t *list_processes(nvmlDevice_t card, unsigned int *count) {
-    get_processes get = nvml.processes ? nvml.processes : nvml.processes_v2;
     unsigned int room = 64;
-    for (int attempt = 0; get && attempt < 2; attempt++) {
+    for (int attempt = 0; nvml.processes && attempt < 2; attempt++) {
         nvmlProcessInfo_t *list = tdmi_calloc(room, sizeof *list);
         if (!list) return NULL;
         *count = room;
-        int result = get(card, count, list);
+        int result = nvml.processes(card, count, list);
         if (result == NVML_SUCCESS && *count <= room) return list;
         tdmi_free(list);
         if (result != NVML_ERROR_INSUFFICIENT_SIZE || *count > 1u << 20) return NULL;
@@ -135,7 +133,7 @@ static nvmlProcessInfo_t *list_processes(nvmlDevice_t card, unsigned int *count)
     return NULL;
 }
 
-static bool is_told(const tdm_device_usage *usage, uint64_t pid) {
+static bool is_listed(const tdm_device_usage *usage, uint64_t pid) {
     for (size_t i = 0; i < usage->process_count; i++)
         if (usage->processes[i].pid == pid) return true;
     return false;
@@ -146,7 +144,7 @@ static void ask_processes(nvmlDevice_t card, tdm_device_usage *usage) {
     nvmlProcessInfo_t *list = list_processes(card, &count);
     for (unsigned int i = 0; list && i < count; i++) {
         if (usage->process_count == TDM_MAX_PROCESSES) break;
-        if (is_told(usage, list[i].pid)) continue;
+        if (is_listed(usage, list[i].pid)) continue;
         usage->processes[usage->process_count++] = (tdm_process){
             .pid = list[i].pid,
             .memory = list[i].usedGpuMemory == UINT64_MAX ? TDM_UNKNOWN : list[i].usedGpuMemory,

@@ -13,6 +13,7 @@
  *   m == 11 with an epilogue    the heuristic answers NOT_SUPPORTED
  *   n == 13                     cublasLtMatmul answers NOT_SUPPORTED, whatever was found
  *   bf16 below capability 8.0   the heuristic answers NOT_SUPPORTED, as the real one
+ *   m == 1, f32, ldd > 1        the bias is left out, as before CUDA 12 on some cards
  *
  * An algorithm is good for the request that it was found for, and for operands aligned at least as
  * was promised then: others are reported. */
@@ -278,6 +279,11 @@ static cublasStatus_t check_bias(const request *r, const algorithm *a) {
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static bool loses_bias(const request *r) {
+    const layout *d = r->layouts[OPERAND_D];
+    return r->m == 1 && d->type == CUDA_R_32F && d->leading > 1;
+}
+
 /* The product of a checked request, with the program's addresses. */
 static blas_product describe(const request *r, const void *const addresses[OPERANDS], void *d) {
     const layout *a = r->layouts[OPERAND_A], *b = r->layouts[OPERAND_B];
@@ -298,7 +304,7 @@ static blas_product describe(const request *r, const void *const addresses[OPERA
                                    .d_stride = out->stride,
                                    .a = addresses[OPERAND_A],
                                    .b = addresses[OPERAND_B],
-                                   .bias = has_bias(o->epilogue) ? o->bias : NULL,
+                                   .bias = has_bias(o->epilogue) && !loses_bias(r) ? o->bias : NULL,
                                    .d = d,
                                    .activation = (sim_activation)activation_of(o->epilogue)}};
 }

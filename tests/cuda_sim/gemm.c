@@ -139,11 +139,11 @@ DEFINE_MULTIPLY(multiply_f64, double)
 /* --- the product --------------------------------------------------------------------------------
  */
 
-/* NaN passes through both. */
+/* ReLU makes 0 of NaN, as the real library's does. */
 static double activate(sim_activation activation, double x) {
     switch (activation) {
     case SIM_RELU:
-        return x < 0 ? 0 : x;
+        return x > 0 ? x : 0;
     case SIM_GELU_TANH:
         return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
     default:

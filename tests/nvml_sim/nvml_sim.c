@@ -50,6 +50,10 @@ typedef struct process {
     unsigned long long used_gpu_memory;
     unsigned int gpu_instance, compute_instance;
 } process;
+typedef struct long_process {
+    process process;
+    unsigned long long used_protected_memory;
+} long_process;
 
 #define API __attribute__((visibility("default")))
 API int nvmlInit_v2(void);
@@ -62,7 +66,7 @@ API int nvmlDeviceGetTemperature(card *c, int sensor, unsigned int *out);
 API int nvmlDeviceGetPowerUsage(card *c, unsigned int *out);
 API int nvmlDeviceGetEnforcedPowerLimit(card *c, unsigned int *out);
 API int nvmlDeviceGetComputeRunningProcesses_v2(card *c, unsigned int *count, process *list);
-API int nvmlDeviceGetComputeRunningProcesses_v3(card *c, unsigned int *count, process *list);
+API int nvmlDeviceGetComputeRunningProcesses_v3(card *c, unsigned int *count, long_process *list);
 
 static int is_mode(const char *mode) {
     const char *set = getenv("NVML_SIM");
@@ -146,7 +150,7 @@ int nvmlDeviceGetEnforcedPowerLimit(card *c, unsigned int *out) { return answer(
 #endif
 
 /* Card 0: the asking process, and one whose memory is not available. */
-static int tell_processes(card *c, unsigned int *count, process *list) {
+static int give_processes(card *c, unsigned int *count, process *list) {
     int result = refusal(c, count);
     if (result != SUCCESS) return result;
     if (c == &cards[1]) return NO_PERMISSION;
@@ -165,11 +169,17 @@ static int tell_processes(card *c, unsigned int *count, process *list) {
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v2(card *c, unsigned int *count, process *list) {
-    return tell_processes(c, count, list);
+    return give_processes(c, count, list);
 }
 
 #ifndef NVML_SIM_OLD
-int nvmlDeviceGetComputeRunningProcesses_v3(card *c, unsigned int *count, process *list) {
-    return tell_processes(c, count, list);
+/* As drivers 535.43 to 535.86 have it; those before and after have version 2's struct. */
+int nvmlDeviceGetComputeRunningProcesses_v3(card *c, unsigned int *count, long_process *list) {
+    process *of_2 = calloc(*count + 1, sizeof *of_2);
+    const int result = of_2 ? give_processes(c, count, of_2) : INVALID_ARGUMENT;
+    for (unsigned int i = 0; result == SUCCESS && i < *count; i++)
+        list[i] = (long_process){of_2[i], 0};
+    free(of_2);
+    return result;
 }
 #endif

@@ -219,11 +219,17 @@ Test(matmul, nan_and_infinity) {
         }
         OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
         ARRAY_CHECK(c, want, NULL);
-        check_case("%s with relu", tdm_dtype_name(float_dtypes[d]));
         tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
         options.activation = TDM_ACTIVATION_RELU;
         for (int j = 0; j < N; j++)
             want[8 * N + j] = 0;
+        check_case("%s with relu", tdm_dtype_name(float_dtypes[d]));
+        OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
+        ARRAY_CHECK(c, want, NULL);
+        options.activation = TDM_ACTIVATION_GELU_TANH;
+        v[8 * N + 12] = 0; /* at -Inf it may be NaN */
+        array_set(a, v);
+        check_case("%s with gelu_tanh", tdm_dtype_name(float_dtypes[d]));
         OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
         ARRAY_CHECK(c, want, NULL);
         array_free_all();
@@ -322,7 +328,8 @@ Test(matmul, every_f16) {
     array_free_all();
 }
 
-/* A and B without gaps, and a C whose rows have some, as oneDNN's 16-bit products want it copied: cut or not. */
+/* A and B without gaps, and a C whose rows have some, as oneDNN's 16-bit products want it copied: cut or not; and a
+ * column with gaps, which cuBLASLt adds no bias to in CUDA 11. */
 Test(matmul, gaps_in_the_result) {
     for (int d = 0; d < float_dtype_count; d++) {
         for (int64_t m = 1; m <= 33; m += 16) {
@@ -333,5 +340,10 @@ Test(matmul, gaps_in_the_result) {
             g.pad_c = 5;
             run_case(&g);
         }
+        gemm_case column = plain;
+        column.dtype = float_dtypes[d];
+        column.m = 7, column.n = 1, column.k = 12, column.pad_c = 3;
+        column.bias = true;
+        run_case(&column);
     }
 }
