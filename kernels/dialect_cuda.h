@@ -66,6 +66,8 @@ typedef unsigned long long tdm_u64;
 #define UNROLL _Pragma("unroll")
 #define TDM_ALIGNED_16 __align__(16)
 typedef uint4 tdm_vector_16;
+typedef unsigned tdm_pair; /* two elements of 16 bits */
+#define TDM_READS_PAIRS 0
 #if STREAM
 #define TDM_STORE(p, v) __stcs(p, v)
 #define TDM_STORE_VECTOR(p, v) __stcs(p, v)

@@ -20,6 +20,8 @@
 typedef uchar4 tdm_vector_4; /* a vector, as these may be elements of any kind */
 typedef uint2 tdm_vector_8;
 typedef uint4 tdm_vector_16;
+typedef uint __attribute__((may_alias)) tdm_pair; /* two elements of 16 bits */
+#define TDM_READS_PAIRS 1
 #define TDM_STORE(p, v) (*(p) = (v))
 #define TDM_STORE_VECTOR(p, v) TDM_STORE(p, v)
 #if defined(cl_khr_fp64) && (T_ID == 1 || U_ID == 1)
@@ -209,3 +211,5 @@ INLINE ushort tdm_put_f16(float v)
 #define GET_F16(v) tdm_get_f16(v)
 #define PUT_F16(v) tdm_put_f16(v)
 #define PUT_BF16(v) tdm_f32_to_bf16(v)
+#define PUT_TWO_F16(low, high) ((uint)PUT_F16(low) | (uint)PUT_F16(high) << 16)
+#define PUT_TWO_BF16(low, high) ((uint)PUT_BF16(low) | (uint)PUT_BF16(high) << 16)

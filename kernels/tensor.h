@@ -98,17 +98,17 @@ INLINE void tdm_read_part(tdm_part *to, tdm_tile tile, bool of_a, bool by_depth,
                           tdm_i32 line, tdm_i32 step)
 {
     /* eight lanes name the rows of each matrix that ldmatrix reads */
-    const tdm_i32 lane = LANE % 32, half = of_a ? lane / 16 : lane / 8 % 2;
+    const tdm_i32 lane = LANE % 32, half_step = of_a ? lane / 16 : lane / 8 % 2;
     const tdm_i32 eight = of_a ? lane / 8 % 2 : lane / 16;
     if (by_depth) {
-        const tdm_i32 at = TDM_BY_DEPTH(line + eight * 8 + lane % 8, step * 2 + half, chunks);
+        const tdm_i32 at = TDM_BY_DEPTH(line + eight * 8 + lane % 8, step * 2 + half_step, chunks);
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                      : "=r"(to->r[0]), "=r"(to->r[1]), "=r"(to->r[2]), "=r"(to->r[3])
                      : "r"(TILE_AT(tile, at))
                      : "memory");
     } else if (T_SIZE == 2) {
         const tdm_i32 at =
-            TDM_BY_LINE(step * TDM_STEP + half * 8 + lane % 8, line / 8 + eight, chunks);
+            TDM_BY_LINE(step * TDM_STEP + half_step * 8 + lane % 8, line / 8 + eight, chunks);
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                      : "=r"(to->r[0]), "=r"(to->r[1]), "=r"(to->r[2]), "=r"(to->r[3])
                      : "r"(TILE_AT(tile, at))

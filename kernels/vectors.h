@@ -83,6 +83,19 @@ INLINE void tdm_write_step(GLOBAL T *to, const T *from, tdm_i32 n)
 /* Of an element, and so without a sign that a step past the largest int has room. */
 typedef tdm_u32 tdm_index;
 
+/* Element i of an array of 16-bit ones, from the register that holds two: where single elements of an array are read
+ * and written as well as vectors, clang keeps the array in memory. */
+#define TDM_OF_PAIR(array, i) (((const tdm_pair *)(array))[(i) / 2] >> (i) % 2 * 16)
+
+/* Word i of a vector. */
+#if VECTOR_BYTES == 16
+#define TDM_WORD(v, i) ((i) == 0 ? (v).x : (i) == 1 ? (v).y : (i) == 2 ? (v).z : (v).w)
+#elif VECTOR_BYTES == 8
+#define TDM_WORD(v, i) ((i) == 0 ? (v).x : (v).y)
+#else
+#define TDM_WORD(v, i) as_uint(v)
+#endif
+
 /* The vector that begins at element `at` of a row that has `end` of them. */
 #define TDM_VECTOR_FUNCTIONS(type, of_type)                                                        \
     INLINE void TDM_CAT(tdm_read_vector_, of_type)(type * to, GLOBAL const type *row, tdm_index at, \
@@ -91,9 +104,9 @@ typedef tdm_u32 tdm_index;
         if (TDM_WHOLE && at + TDM_WIDTH <= end) {                                                    \
             UNROLL for (tdm_i32 i = 0; i < TDM_WIDTH * (tdm_i32)sizeof(type) / VECTOR_BYTES; i++)  \
                 ((tdm_vector *)to)[i] = ((GLOBAL const tdm_vector *)(row + at))[i];                \
-        } else if (LOOSE && sizeof(type) == 2) { /* in pairs, as registers are */                    \
+        } else if (TDM_WIDTH > 1 && sizeof(type) == 2) { /* in pairs, as registers are */            \
             UNROLL for (tdm_index i = 0; i + 1 < TDM_WIDTH; i += 2)                                \
-                ((tdm_u32 *)to)[i / 2] =                                                           \
+                ((tdm_pair *)to)[i / 2] =                                                          \
                     (at + i < end ? (tdm_u32)row[at + i] : 0) |                                    \
                     (at + i + 1 < end ? (tdm_u32)row[at + i + 1] << 16 : 0);                       \
         } else {                                                                                   \
@@ -120,6 +133,14 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
             UNROLL for (tdm_i32 k = 0; k < TDM_WIDTH * (tdm_i32)sizeof(T) / VECTOR_BYTES; k++)
                 TDM_STORE_VECTOR((GLOBAL tdm_vector *)(row + from) + k,
                                  ((const tdm_vector *)(part + i * TDM_WIDTH))[k]);
+        } else if (TDM_WIDTH > 1 && sizeof(T) == 2) {
+            UNROLL for (tdm_index k = 0; k < TDM_WIDTH; k++)
+            {
+                const tdm_vector v = ((const tdm_vector *)(part + i * TDM_WIDTH))[k * 2 / VECTOR_BYTES];
+                if (from + k < end)
+                    TDM_STORE(row + from + k,
+                              (T)(TDM_WORD(v, k * 2 % VECTOR_BYTES / 4) >> k % 2 * 16));
+            }
         } else {
             UNROLL for (tdm_index k = 0; k < TDM_WIDTH; k++) if (from + k < end)
                 TDM_STORE(row + from + k, part[i * TDM_WIDTH + k]);
@@ -165,9 +186,11 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 /* A bf16 is read from the register that holds two: a compiler would move it to another one first. Where PUT_TWO_BF16
  * is not defined, on GPUs before sm_80, LayerNorm would run out of registers. */
 #if T_ID == TDM_ID_BF16 && defined(PUT_TWO_BF16)
-#define TDM_REGISTER_OF(p) (((const tdm_u32 *)tdm_in_##p)[tdm_k / 2])
+#define TDM_REGISTER_OF(p) (((const tdm_pair *)tdm_in_##p)[tdm_k / 2])
 #define AT(p, j)                                                                                   \
     tdm_as_f32((tdm_i32)(tdm_k % 2 ? TDM_REGISTER_OF(p) & 0xffff0000u : TDM_REGISTER_OF(p) << 16))
+#elif T_ID == TDM_ID_F16 && TDM_READS_PAIRS
+#define AT(p, j) GET_F16((T)TDM_OF_PAIR(tdm_in_##p, tdm_k))
 #else
 #define AT(p, j) LOAD(tdm_in_##p, tdm_k)
 #endif
@@ -195,7 +218,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
     do {                                                                                           \
         const ACC tdm_written = (v);                                                               \
         if (tdm_k % 2)                                                                             \
-            ((tdm_u32 *)tdm_out##k)[tdm_k / 2] =                                                   \
+            ((tdm_pair *)tdm_out##k)[tdm_k / 2] =                                                  \
                 TDM_CAT(tdm_put_two_, T_ID)(tdm_low##k, tdm_written);                              \
         else                                                                                       \
             tdm_low##k = tdm_written;                                                              \

@@ -1,33 +1,85 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Fails where a kernel copies its arguments into the memory of every lane, as AMD's compilers do with a struct that a
-# variable indexes. It compiles for one of AMD's GPUs what OpenCL's compiler is given for some operations and a user's
-# expressions. Usage: scratch.sh CLANG SUITE   (with the variables that make opencl:0 the large device)
+# Compiles the texts that OpenCL GPUs are given by clang, of which AMD's and NVIDIA's compilers are made. Fails where a
+# kernel copies its arguments into the memory of every lane, as a struct that a variable indexes is for AMD's GPUs;
+# where rows of 16-bit elements lie there, as an array is whose elements are written alone and in vectors; and where the
+# kernel for tensor cores is no OpenCL C.
+# Usage: scratch.sh CLANG SUITE   (with the variables that make opencl:0 the large device)
 set -euo pipefail
-if ! "$1" -print-targets | grep -q amdgcn; then
-    echo "skipped: $1 does not compile for AMD's GPUs"
-    exit 77
-fi
+clang=$1 suite=$2
+for target in amdgcn nvptx64; do
+    "$clang" -print-targets | grep -q "$target" || { echo "skipped: $clang does not compile for $target"; exit 77; }
+done
 texts=$(mktemp -d)
 trap 'rm -rf "$texts"' EXIT
-TANDEM_CACHE_DIR=$texts/cache TDM_TEXTS=$texts TDM_TEST_SEED=1 "$2" \
-    --filter '@(operations/@(arithmetic|cast|reduce)_shapes|expressions/*)'
+nvidia=(-x cl -D__OPENCL_VERSION__=300 -target nvptx64-nvidia-nvcl -Xclang -target-cpu -Xclang sm_80
+    -Xclang -cl-ext=+cl_khr_fp16)
+
+given() { # FOLDER FILTER VARIABLE=VALUE...: the texts of the kernels of these tests
+    mkdir "$texts/$1"
+    env TANDEM_CACHE_DIR="$texts/cache" TDM_TEXTS="$texts/$1" TDM_TEST_SEED=1 "${@:3}" "$suite" --filter "$2"
+}
+kernel_of() { # TEXT: a file's first kernel
+    grep -m1 '^KERNEL' "$1" | sed 's/.*(\([a-z_]*\),.*/\1/'
+}
+with_halves() { # before the text, conversions that a driver has as instructions
+    echo '#pragma OPENCL EXTENSION cl_khr_fp16 : enable'
+    echo '#define vload_half(i, p) ((float)*(p))'
+    echo '#define vstore_half_rte(v, i, p) (*(p) = (half)(v))'
+    cat
+}
+compare() { # WHAT KERNEL...: each must be among those that were looked at
+    echo "$1: ${#seen[@]} texts: ${seen[*]}"
+    for kernel in "${@:2}"; do
+        [[ " ${seen[*]} " == *" $kernel "* ]] || { echo "no $kernel among them"; exit 1; }
+    done
+}
+
 declare -A seen
-for text in "$texts"/*.cl; do
+given arguments '@(operations/@(arithmetic|cast|reduce)_shapes|expressions/*)'
+for text in "$texts"/arguments/*.cl; do
     read -r _ options <"$text"
-    # a file's first kernel, and how it reads rows
-    kernel=$(grep -m1 '^KERNEL' "$text" | sed 's/.*(\([a-z]*\),.*/\1/')
-    [ -z "${seen[$kernel ${options##*STREAM=? }]:-}" ] || continue
-    seen[$kernel ${options##*STREAM=? }]=$kernel
+    kernel=$(kernel_of "$text")
+    ways=${options##*STREAM=? } # how it reads rows
+    [ -z "${seen[$kernel $ways]:-}" ] || continue
+    seen[$kernel $ways]=$kernel
     # shellcheck disable=SC2086
-    "$1" -x cl $options -D__OPENCL_VERSION__=120 -target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O3 -S -emit-llvm \
+    "$clang" -x cl $options -D__OPENCL_VERSION__=120 -target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O3 -S -emit-llvm \
         -o "$texts/code" "$text"
     if grep -E 'alloca .*%struct\.tdm_[a-z_]*args' "$texts/code"; then
         echo "$kernel has its arguments in the memory of each lane: $options"
         exit 1
     fi
 done
-echo "${#seen[@]} texts: ${seen[*]}"
-for kernel in elementwise cast reduce expression; do
-    [[ " ${seen[*]} " == *" $kernel "* ]] || { echo "no $kernel among them"; exit 1; }
+compare arguments elementwise cast reduce expression
+
+seen=()
+given rows 'operations/@(bias_add|rms_norm|softmax)_shapes' TDM_TEST_DTYPES=f16,bf16
+for text in "$texts"/rows/*.cl; do
+    read -r _ options <"$text"
+    kernel=$(kernel_of "$text")
+    [[ "$options" == *-DVECTORS=[1-9]*VECTOR_BYTES=16*LOOSE=0* ]] || continue
+    [ -z "${seen[$kernel ${options#*-cl-}]:-}" ] || continue
+    seen[$kernel ${options#*-cl-}]=$kernel
+    # shellcheck disable=SC2086
+    with_halves <"$text" | "$clang" "${nvidia[@]}" $options -O3 -S -o "$texts/code" -
+    if grep -m1 local_depot "$texts/code"; then
+        echo "$kernel has rows in the memory of each lane: $options"
+        exit 1
+    fi
 done
+compare rows bias_add rms_norm softmax
+
+seen=()
+given tiles matmul_tiles/trial TDM_LIMITS_NVIDIA=plain "TDM_TEST_TENSOR=it uses the tensor cores" \
+    TDM_TEST_DTYPES=f32,f16,bf16
+for text in "$texts"/tiles/*.cl; do
+    read -r _ options <"$text"
+    [[ "$(kernel_of "$text")" == matmul_tiles && "$options" == *TDM_WANTS_TENSOR_CORES* ]] || continue
+    dtype=${options#*-DT_ID=}
+    seen[$options]=of_${dtype%% *}
+    # shellcheck disable=SC2086
+    sed '/^#undef TDM_WANTS_TENSOR_CORES/d' "$text" | with_halves |
+        "$clang" "${nvidia[@]}" $options -fgnu-keywords -fsyntax-only -
+done
+compare tiles of_0 of_2 of_3
