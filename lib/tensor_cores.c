@@ -186,6 +186,23 @@ static tdm_status try_on(tdm_queue *queue, tdm_dtype dtype, void *memory, bool *
     return tdmi_device_result(queue->device, status);
 }
 
+/* Devices that a trial has lost, of any dtype. Opened again, they are not tried again. */
+enum { MOST_LOST = 64 };
+static _Atomic(const tdmi_device_facts *) lost[MOST_LOST];
+
+static bool was_lost(const tdm_device *device) {
+    for (int i = 0; i < MOST_LOST; i++)
+        if (atomic_load(&lost[i]) == device->facts) return true;
+    return false;
+}
+
+static void remember_lost(const tdm_device *device) {
+    for (int i = 0; i < MOST_LOST; i++) {
+        const tdmi_device_facts *none = NULL;
+        if (atomic_compare_exchange_strong(&lost[i], &none, device->facts)) return;
+    }
+}
+
 static int try_dtype(tdm_device *device, tdm_dtype dtype) {
     void *const memory = tdmi_malloc(ELEMENTS * tdm_dtype_size(dtype));
     tdm_queue *const queue = tdmi_calloc(1, sizeof *queue);
@@ -204,8 +221,8 @@ static int try_dtype(tdm_device *device, tdm_dtype dtype) {
         tdmi_free(queue);
         tdmi_free(memory);
     }
-    /* which another product may find otherwise */
-    if (status == TDM_ERROR_OUT_OF_MEMORY || status == TDM_ERROR_DEVICE_LOST) return UNTRIED;
+    if (status == TDM_ERROR_OUT_OF_MEMORY) return UNTRIED; /* another product may have memory */
+    if (status == TDM_ERROR_DEVICE_LOST) remember_lost(device);
     if (right) return RIGHT;
     tdmi_log(TDM_LOG_WARNING, "%s does not multiply %s on its tensor cores: %s",
              device->facts->info.id, tdm_dtype_name(dtype),
@@ -222,10 +239,11 @@ static bool has(const tdmi_gemm *gemm) {
            (gemm->dtype == TDM_F32 && gemm->tf32 && !across);
 }
 
-/* What the trial of the product's cores gave; UNTRIED where it is not for them. */
+/* The outcome of the trial of the tensor cores; UNTRIED where the product is not for them. */
 static int trial_of(tdm_device *device, const tdmi_gemm *gemm) {
     static tdmi_mutex lock = TDMI_MUTEX_INIT;
     if (!device->facts->tensor_cores || !has(gemm)) return UNTRIED;
+    if (was_lost(device)) return FAILED;
     atomic_int *const trial = &device->tensor_trials[gemm->dtype];
     int found = atomic_load(trial);
     if (found != UNTRIED) return found;

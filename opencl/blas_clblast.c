@@ -196,7 +196,7 @@ static tdm_status gemm_clblast(void *state, const tdmi_gemm *gemm) {
         one.b_offset = gemm->b_offset + i * gemm->b_stride;
         one.c_offset = gemm->c_offset + i * gemm->c_stride;
         const tdm_status status = run(self, &one);
-        /* What has run is not to be run again by another provider. */
+        /* A part that has run is not to be run again by another provider. */
         if (status == TDM_ERROR_UNSUPPORTED && i > 0)
             return tdmi_fail(TDM_ERROR_BACKEND, "%s", tdm_last_error());
         if (status != TDM_OK) return status;

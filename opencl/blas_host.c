@@ -19,7 +19,7 @@ static void CL_CALLBACK run_native(void *argument) {
     if (status != TDM_OK) atomic_store(&product->queue->product, (int)status);
 }
 
-/* What a native kernel gets when it asks where it sees a buffer. The driver copies this and puts
+/* The argument of a native kernel that looks up a buffer's address. The driver copies this and puts
  * the address into base. */
 typedef struct probe_block {
     void *base;

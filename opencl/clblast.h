@@ -39,7 +39,7 @@ bool tdmi_clblast_usable(const tdmi_bdevice *device, tdm_dtype dtype);
  * are being tried a refusal says nothing more. True when this is news. */
 bool tdmi_clblast_refuse(const tdmi_bdevice *device, tdm_dtype dtype);
 
-/* What tdmi_blas wants of these names. */
+/* The members of tdmi_blas that have these names. */
 extern const char *const tdmi_clblast_setting_names[];
 void tdmi_clblast_configure(tdmi_bdevice *device, const char *name, const char *text);
 void tdmi_clblast_tune(tdmi_bdevice *device, const tdmi_gemm *gemm, const tdmi_trial *trial);

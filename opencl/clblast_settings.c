@@ -43,7 +43,7 @@ static bool is_known(int index, int value) {
 
 /* --- what CLBlast takes ------------------------------------------------------------------------- */
 
-/* What its tuners demand: src/tuning/kernels/xgemm.hpp and xgemm_direct.hpp of CLBlast 1.5.3. */
+/* The demands of its tuners: src/tuning/kernels/xgemm.hpp and xgemm_direct.hpp of CLBlast 1.5.3. */
 bool tdmi_clblast_fits(const tdmi_clblast_limits *limits, tdmi_clblast_kernel kernel,
                        const int *c) {
     for (int i = 0; i < TDMI_CLBLAST_CHOICES; i++)

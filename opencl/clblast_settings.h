@@ -54,7 +54,7 @@ size_t tdmi_clblast_size_of(const tdmi_clblast_settings *settings);
 bool tdmi_clblast_fits(const tdmi_clblast_limits *limits, tdmi_clblast_kernel kernel,
                        const int *choice);
 
-/* What the search asks its caller: how long a product takes with the kernel's parameters so chosen, below 0
+/* The search's questions to its caller: how long a product takes with the kernel's parameters so chosen, below 0
  * when it does not run or is wrong; and whether to end. It reports each choice that is faster than any
  * before. */
 typedef struct tdmi_clblast_search {

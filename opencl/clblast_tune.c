@@ -147,7 +147,7 @@ static void remember(void *context, tdmi_clblast_kernel kernel, const int *choic
     a->best = seconds;
     memcpy(a->choice, choice, sizeof a->choice);
     if (a->before >= 0.0) {
-        /* what is kept is faster at a second look, too */
+        /* kept settings are faster at a second look, too */
         const double again = seconds < a->before ? a->trial->seconds(a->trial->context) : -1.0;
         if (again < 0.0 || again >= a->before) return;
     }
@@ -203,7 +203,7 @@ static void give_up(const attempt *a, const tdmi_clblast_settings *before) {
     use(a->device, a->index, before);
 }
 
-/* False when parameters are in force that give wrong results or none. What is right alone need not be
+/* False when parameters are in force that give wrong results or none. Settings that are right alone need not be
  * together: with Oclgrind 21.10 the local memory of one kernel counts for the other, too. */
 static bool search(attempt *a, const tdmi_gemm *gemm) {
     enum { LARGE = 400 };

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a driver's compiler can take. Every driver gets plain OpenCL C 1.2; anything beyond it is
+/* The abilities of a driver's compiler. Every driver gets plain OpenCL C 1.2; anything beyond it is
  * used only where it was seen to work, and this is the one place that knows. */
 #include <string.h>
 

@@ -11,13 +11,14 @@
 
 static tdmi_mutex lock = TDMI_MUTEX_INIT; /* all below */
 
-/* What load has found so far, never freed. Entries that the core has counted keep their places.
+/* Everything that load has found so far, never freed. Entries that the core has counted keep their places.
  */
 static tdmi_cl_entry **entries;
 static size_t entry_count, counted;
 
-/* What a platform has reported, and the platforms themselves. What is not settled could not be
- * queried, by accident, and is queried again by the next load; `why` says what went wrong. */
+/* The devices that a platform has reported, and the platforms themselves. One that is not settled
+ * could not be queried, by accident, and is queried again by the next load; `why` gives the
+ * reason. */
 typedef struct candidate {
     cl_platform_id platform;
     cl_device_id id;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a device reports of itself, all without a context. */
+/* A device's own report, all without a context. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
 
 #define MOST_LANES 256u
-/* What the kernel matmul_tiles wants of a group. */
+/* The needs of a group of the kernel matmul_tiles. */
 #define TENSOR_LANES 256u
 #define TENSOR_MEMORY (48u << 10)
 #define LONGEST_TEXT (1u << 20) /* more is no text: the driver is broken */
@@ -43,9 +43,9 @@ static const char *const compiler_variables[] = {
     "IGC_ExtraOCLInternalOptions",
 };
 
-/* What went wrong since tdmi_cl_describe began, in the thread that describes. */
+/* The first error since tdmi_cl_describe began, in the thread that describes. */
 static _Thread_local struct {
-    cl_int code; /* CL_SUCCESS: nothing did */
+    cl_int code; /* CL_SUCCESS: none */
     cl_uint what;
     bool no_memory; /* of the host's, for us */
 } accident;
@@ -56,7 +56,7 @@ static void note_accident(cl_int code, cl_uint what) {
     accident.what = what;
 }
 
-/* What every driver of OpenCL 1.2 answers, and a device is of no use without. */
+/* Facts that every driver of OpenCL 1.2 reports, without which a device is of no use. */
 static bool must_be_answered(cl_device_info what) {
     static const cl_device_info questions[] = {
         CL_DEVICE_TYPE,
@@ -321,6 +321,7 @@ static const char *describe(tdmi_cl_entry *entry) {
     query_short_text(id, CL_DEVICE_VERSION, version, sizeof version);
     entry->compiler = tdmi_cl_compiler_of(&facts->info, version, extensions);
     bool cpu = facts->info.type == TDM_DEVICE_CPU;
+    entry->early_markers = !cpu && strncmp(facts->info.vendor, "Intel", 5) == 0;
     facts->host_memory = false;
     facts->synchronous = false;
     facts->streaming_stores = false;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Objects that the program has, too: its memory and its events, and ours in its hands. What is not of our context is
- * refused here, because a driver's answer to that looks like that of a lost device. */
+/* Objects that the program has, too: its memory and its events, and ours in its hands. Objects of another context are
+ * refused here, because a driver's answer to them looks like that of a lost device. */
 #include "opencl_backend.h"
 
 enum { ALIGNMENT = 16 }; /* of what kernels read in vectors */
@@ -121,7 +121,7 @@ tdm_status tdmi_cl_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *fla
     queue->queue = handle;
     queue->timing = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
     *flags = queue->timing ? TDM_QUEUE_TIMING : 0;
-    return TDM_OK;
+    return tdmi_cl_queue_prepare(queue);
 }
 
 /* ---- events ---- */

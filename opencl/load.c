@@ -99,7 +99,7 @@ static void diagnose_icd_file(const char *path) {
     tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, path, detail, advice);
 }
 
-/* What the ICD loader looks into: a folder or, for ocl-icd, also one .icd file or library. */
+/* The place where the ICD loader looks: a folder or, for ocl-icd, also one .icd file or library. */
 static const char *vendors_path(void) {
     const char *vendors = tdmi_environment_get("OCL_ICD_VENDORS");
     return vendors && vendors[0] != '\0' ? vendors : TDMI_OPENCL_VENDORS;

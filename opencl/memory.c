@@ -58,7 +58,7 @@ static void CL_CALLBACK free_storage(cl_mem mem, void *storage) {
     tdmi_aligned_free(storage);
 }
 
-/* What stands before shared memory. */
+/* The header of shared memory. */
 typedef struct shared_block {
     cl_context context;
     void *base;
@@ -239,11 +239,18 @@ tdm_status tdmi_cl_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t sourc
                          "clEnqueueCopyBuffer");
 }
 
+/* In pieces: NVIDIA's driver hangs, or loses the context, where one is of 2^31 bytes (pyopencl's issue 395). */
 tdm_status tdmi_cl_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                         const void *pattern, size_t pattern_size) {
-    return tdmi_cl_check(tdmi_cl.clEnqueueFillBuffer(queue->queue, mem->handle, pattern,
-                                                     pattern_size, offset, size, 0, NULL, NULL),
-                         "clEnqueueFillBuffer");
+    const size_t most = (size_t)1 << 30;
+    for (; size > 0; offset += most) {
+        const size_t piece = size < most ? size : most;
+        TDMI_CL_TRY(tdmi_cl.clEnqueueFillBuffer(queue->queue, mem->handle, pattern, pattern_size,
+                                                offset, piece, 0, NULL, NULL),
+                    "clEnqueueFillBuffer");
+        size -= piece;
+    }
+    return TDM_OK;
 }
 
 tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,

@@ -13,7 +13,7 @@
 
 #include "api.h"
 
-/* compiler.c. What a driver's compiler can take beyond plain OpenCL C 1.2. */
+/* compiler.c. The abilities of a driver's compiler beyond plain OpenCL C 1.2. */
 typedef struct tdmi_cl_compiler {
     const char *standard; /* of OpenCL C, for -cl-std; NULL: 1.2, which every driver has */
     const char *options;  /* build options, each after a blank: what dialect_opencl.h may use */
@@ -38,6 +38,7 @@ typedef struct tdmi_cl_entry {
     cl_ulong local_memory; /* of a group, bytes */
     bool exact_division;   /* takes -cl-fp32-correctly-rounded-divide-sqrt */
     bool free_memory;      /* answers CL_DEVICE_GLOBAL_FREE_MEMORY_AMD */
+    bool early_markers;    /* their time is that of being enqueued, as on Intel's GPUs */
     tdmi_device_facts facts;
 } tdmi_cl_entry;
 
@@ -66,6 +67,7 @@ struct tdmi_bqueue {
     tdmi_bdevice *device;
     cl_command_queue queue;
     bool timing;        /* made with TDM_QUEUE_TIMING */
+    cl_mem stamp;       /* is filled in place of a marker, for its time; NULL: markers have it */
     atomic_int product; /* tdm_status of its native kernels, which the next finish returns */
 };
 
@@ -141,7 +143,10 @@ cl_int tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, cha
 /* Bytes free on the device, or TDM_UNKNOWN. */
 uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry);
 
-/* queue.c. A new event at this point of the queue, which is flushed. */
+/* queue.c. Makes the rest of a queue that has its cl_command_queue, which is released if this fails. */
+tdm_status tdmi_cl_queue_prepare(tdmi_bqueue *queue) TDM_MUST_USE;
+
+/* A new event at this point of the queue, which is flushed. */
 tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker);
 
 /* memory.c. The device's own queue, for any thread that holds the device's lock. */
@@ -151,8 +156,8 @@ tdm_status tdmi_cl_internal_queue(tdmi_bdevice *device, cl_command_queue *queue)
 tdm_status tdmi_cl_runs_in_place(tdmi_bdevice *device) TDM_MUST_USE;
 
 /* The BLAS providers; of devices that are the host's CPU and run native kernels there is a list,
- * NULL-terminated. What the device has to do for CLBlast before its context goes: CLBlast keeps
- * kernels of that context in its cache. */
+ * NULL-terminated. A device that ends calls tdmi_clblast_forget first, as CLBlast keeps kernels of its
+ * context in a cache. */
 extern const tdmi_blas *const tdmi_cl_blas_of_cpu[];
 extern const tdmi_blas tdmi_cl_blas_clblast;
 void tdmi_clblast_forget(tdmi_bdevice *device);

@@ -13,7 +13,7 @@
 #define USUAL_STANDARD "CL1.2"
 #define EXACT_DIVISION_OPTION " -cl-fp32-correctly-rounded-divide-sqrt"
 
-/* What stands before a driver's binary. Some drivers abort on a damaged one, so it is checked
+/* The header before a driver's binary. Some drivers abort on a damaged one, so it is checked
  * before they see it. */
 typedef struct binary_header {
     char magic[8];
@@ -225,7 +225,7 @@ void tdmi_cl_program_deinit(tdmi_bprogram *program) {
 
 /* --- as C, in a native kernel ---------------------------------------------------------------------- */
 
-/* What the driver copies, as far as there are arguments. */
+/* The arguments that the driver copies, as far as there are any. */
 typedef struct native_launch {
     tdmi_bqueue *queue; /* it lives until its work is over */
     tdmi_variant variant;

@@ -10,11 +10,24 @@ tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue 
     cl_int code;
     queue->queue =
         tdmi_cl.clCreateCommandQueue(device->context, device->entry->id, properties, &code);
-    return tdmi_cl_check(code, "clCreateCommandQueue");
+    TDMI_CL_TRY(code, "clCreateCommandQueue");
+    return tdmi_cl_queue_prepare(queue);
+}
+
+tdm_status tdmi_cl_queue_prepare(tdmi_bqueue *queue) {
+    cl_int code = CL_SUCCESS;
+    queue->stamp = NULL;
+    if (queue->timing && queue->device->entry->early_markers)
+        queue->stamp = tdmi_cl.clCreateBuffer(queue->device->context, CL_MEM_READ_WRITE,
+                                              sizeof(cl_uint), NULL, &code);
+    if (code == CL_SUCCESS) return TDM_OK;
+    (void)tdmi_cl.clReleaseCommandQueue(queue->queue);
+    return tdmi_cl_fail(code, "clCreateBuffer");
 }
 
 void tdmi_cl_queue_deinit(tdmi_bqueue *queue) {
     (void)tdmi_cl.clFinish(queue->queue);
+    if (queue->stamp) (void)tdmi_cl.clReleaseMemObject(queue->stamp);
     (void)tdmi_cl.clReleaseCommandQueue(queue->queue);
 }
 
@@ -22,7 +35,7 @@ tdm_status tdmi_cl_queue_flush(tdmi_bqueue *queue) {
     return tdmi_cl_check(tdmi_cl.clFlush(queue->queue), "clFlush");
 }
 
-/* What became of a command that is over: its status is negative when it, or something that it had
+/* The outcome of a command that is over: its status is negative when it, or something that it had
  * to wait for, failed. */
 static tdm_status outcome(cl_event event) {
     cl_int state = CL_COMPLETE;
@@ -37,7 +50,7 @@ tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue) {
     return tdmi_cl_check(tdmi_cl.clFinish(queue->queue), "waiting for the queue");
 }
 
-/* What became of its native kernels, which no event knows. */
+/* The outcome of its native kernels, which no event knows. */
 static tdm_status products_of(tdmi_bqueue *queue) {
     const tdm_status status = (tdm_status)atomic_exchange(&queue->product, TDM_OK);
     if (status == TDM_OK) return TDM_OK;
@@ -78,7 +91,11 @@ void tdmi_cl_event_deinit(tdmi_bevent *event) {
 }
 
 tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, marker),
+    const cl_uint zero = 0;
+    TDMI_CL_TRY(queue->stamp
+                    ? tdmi_cl.clEnqueueFillBuffer(queue->queue, queue->stamp, &zero, sizeof zero, 0,
+                                                  sizeof zero, 0, NULL, marker)
+                    : tdmi_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, marker),
                 "recording an event");
     /* Another queue, or a thread that only asks, may wait for the event: neither hands this queue's
      * work to the device. */

@@ -74,6 +74,32 @@ Test(matmul_tiles, forms) {
     }
 }
 
+/* The driver of TDM_LIMITS_NVIDIA=loses: its device is lost by the trial, once. */
+Test(matmul_tiles, lost_by_trial) {
+    const char *words = getenv("TDM_TEST_TENSOR"), *driver = getenv("TDM_LIMITS_NVIDIA");
+    if (!words || !driver || strcmp(driver, "loses") != 0) return;
+    for (int opened = 1; opened <= 2; opened++) {
+        array *a = array_2d(TDM_F16, 40, 32, 32), *b = array_2d(TDM_F16, 32, 48, 48);
+        array *c = array_2d(TDM_F16, 40, 48, 48);
+        char why[256];
+        check_case("opened %d times", opened);
+        array_uniform(a, -1, 1);
+        array_uniform(b, -1, 1);
+        const tdm_status status =
+            tdm_matmul_explain(queue, NULL, &a->t, &b->t, &c->t, why, sizeof why);
+        CHECK(status == TDM_OK && contains_words(why, words), "%s", why);
+        if (opened == 1) {
+            REFUSED(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t), TDM_ERROR_DEVICE_LOST, "lost");
+            array_free_all();
+            device_close();
+            device_open();
+        } else {
+            OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
+            array_free_all();
+        }
+    }
+}
+
 /* A device that has tensor cores tries them; TDM_TEST_TENSOR has words of the outcome there. */
 Test(matmul_tiles, trial) {
     const char *words = getenv("TDM_TEST_TENSOR");

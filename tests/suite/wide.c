@@ -176,3 +176,25 @@ Test(wide, dot_of_several_lines) {
     tdm_buffer_release(buffer);
     free(elements);
 }
+
+/* More than 2^31 bytes at once, which a driver of NVIDIA's does not survive. */
+Test(wide, fill) {
+    const size_t bytes = ((size_t)1 << 31) + 4096;
+    const size_t places[] = {0, ((size_t)1 << 30) - 2, ((size_t)1 << 31) - 2, bytes - 4};
+    static const unsigned char pattern[4] = {1, 2, 3, 4};
+    tdm_buffer *buffer = NULL;
+    if (small || bytes > tdm_device_get_info(device)->max_allocation) {
+        check_skip("the device gives no buffer of more than 2^31 bytes, or TDM_TEST_SMALL is set");
+        return;
+    }
+    if (!OK(tdm_buffer_create(device, bytes, &buffer))) return;
+    OK(tdm_buffer_fill(queue, buffer, 0, bytes, pattern, sizeof pattern));
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        unsigned char got[4];
+        OK(tdm_buffer_read(queue, buffer, places[i], got, sizeof got));
+        for (size_t b = 0; b < sizeof got; b++)
+            CHECK(got[b] == pattern[(places[i] + b) % sizeof pattern], "byte %zu is %d",
+                  places[i] + b, got[b]);
+    }
+    tdm_buffer_release(buffer);
+}
