@@ -330,6 +330,29 @@ Test(layers, mirror) {
     close_all();
 }
 
+/* Another queue uses the parameters of a mirror, also those that stay where they are: what fills them is over. */
+Test(layers, mirror_waits) {
+    tdm_state_dict *dict = NULL;
+    tdm_generator generator = {1, 0};
+    tdm_mirror *mirror = NULL;
+    tdm_event *filled = NULL;
+    tdm_tensor weight;
+    bool done = false;
+    OK(tdm_state_dict_create(&dict));
+    OK(tdm_linear_create(queue, &generator, "", 300, 300, false, TDM_F32, dict));
+    OK(tdm_state_dict_get(dict, "weight", &weight));
+    OK(tdm_event_create(device, &filled));
+    for (int i = 0; i < 500; i++)
+        OK(tdm_scale(queue, 1, &weight, &weight));
+    OK(tdm_queue_record_event(queue, filled));
+    OK(tdm_mirror_create(queue, dict, 1, &device, &mirror));
+    OK(tdm_event_query(filled, &done));
+    CHECK(done, "the parameters are still being written");
+    tdm_mirror_destroy(mirror);
+    tdm_event_destroy(filled);
+    tdm_state_dict_destroy(dict);
+}
+
 /* One replica fails: its device is named, nothing leaks, and the mirror works on. */
 Test(layers, mirror_failure) {
     open_all();
