@@ -4,7 +4,7 @@
 set(platform ${CMAKE_CURRENT_SOURCE_DIR}/lib/platform)
 set(TANDEM_PLATFORM_FILES "")
 set(TANDEM_PLATFORM_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
-set(TANDEM_EXPORTS "") # what a shared library is compiled with
+set(TANDEM_EXPORTS "") # definitions for a shared library's own files
 if(WIN32)
   set(folders windows)
   set(TANDEM_PLATFORM_LIBRARIES advapi32 ntdll)
@@ -22,7 +22,7 @@ foreach(folder IN LISTS folders)
   list(APPEND TANDEM_PLATFORM_FILES ${files})
   include_directories(${platform}/${folder})
 endforeach()
-# What programs have beyond the libraries, where the program tdm is built.
+# For programs alone, where the program tdm is built.
 set(TANDEM_PLATFORM_PROGRAM_FILES ${TANDEM_PLATFORM_FILES})
 list(FILTER TANDEM_PLATFORM_PROGRAM_FILES INCLUDE REGEX "/(child|program)\\.c$")
 list(FILTER TANDEM_PLATFORM_FILES EXCLUDE REGEX "/(child|program)\\.c$")

@@ -27,7 +27,7 @@ endif()
 if(TANDEM_WITH_MPI)
   sbom_add(MPI "${MPI_C_VERSION}" NOASSERTION OPTIONAL_DEPENDENCY_OF)
 endif()
-# what the library opens where it finds it
+# libraries that it opens where it finds them
 set(opened oneDNN OpenBLAS BLIS oneMKL)
 if(TANDEM_OPENCL)
   list(APPEND opened "OpenCL ICD loader" CLBlast)

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the arguments of a call have to be. */
+/* Checks of a call's arguments. */
 #include "comm.h"
 
 #include <stdio.h>

@@ -17,7 +17,8 @@
 
 enum { TDMI_CHANNEL_CHECK, TDMI_CHANNEL_DATA, TDMI_CHANNEL_NOTES, TDMI_CHANNEL_PAIRS };
 
-/* What a header says was called. The last four are made of others, and op of three of them is a tdmi_comm_epilogue. */
+/* The function that a header names. The last four are made of others, and op of three of them is a
+ * tdmi_comm_epilogue. */
 #define TDMI_COMM_FUNCTION_LIST(X)                                                                 \
     X(ALL_REDUCE, tdm_comm_all_reduce)                                                             \
     X(REDUCE, tdm_comm_reduce)                                                                     \
@@ -40,7 +41,7 @@ typedef enum tdmi_comm_function {
     TDMI_COMM_FUNCTION_LIST(TDMI_COMM_FUNCTION_ID) TDMI_COMM_FUNCTION_COUNT
 } tdmi_comm_function;
 
-/* What a rank calls, as the others see it: what has to be the same on all ranks. The first extent is -1 where
+/* A rank's call, as the others see it: everything that has to be the same on all ranks. The first extent is -1 where
  * ranks may differ in it. */
 typedef struct tdmi_comm_header {
     uint32_t magic;
@@ -56,7 +57,7 @@ static inline int tdmi_comm_epilogue(tdm_activation activation, bool bias) {
     return ((int)activation & 0x7f) | (bias ? 0x80 : 0);
 }
 
-/* What one rank sends others apart from calls: a fault; which rank it waits for, as a question whether others wait too,
+/* A message of a rank apart from calls: a fault; which rank it waits for, as a question whether others wait too,
  * or as the answer to one. */
 typedef struct tdmi_note {
     uint32_t magic;
@@ -245,7 +246,7 @@ static inline size_t tdmi_comm_bytes_of(const tdm_tensor *x) {
 
 /* ---- memory.c ---- */
 
-/* What a call gives to the next two where it only moves elements, which the transport may take from the device. */
+/* The argument of the next two from a call that only moves elements, which the transport may take from the device. */
 static inline tdmi_comm_side tdmi_comm_moved_side(const tdm_comm *comm) {
     return (tdmi_comm_side){.direct = comm->transport.device_memory};
 }
@@ -274,7 +275,7 @@ void *tdmi_comm_scratch(tdm_comm *comm, size_t size);
 
 /* ---- arguments.c ---- */
 
-/* What every call begins with: the communicator is there and has no fault. */
+/* Every call begins with it: the communicator is there and has no fault. */
 tdm_status tdmi_comm_enter(tdm_comm *comm, const char *function) TDM_MUST_USE;
 tdm_status tdmi_comm_check_args(const tdm_comm *comm, tdm_queue *queue, const tdm_operand *args,
                                 int count) TDM_MUST_USE;

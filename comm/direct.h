@@ -32,7 +32,7 @@ tdm_status tdmi_direct_barrier(tdm_comm *comm, tdm_queue *queue) TDM_MUST_USE;
 
 /* ---- direct_side.c ---- */
 
-/* What tdmi_comm_pack_room made becomes y's content, and is released. */
+/* The elements in the result of tdmi_comm_pack_room become y's, and it is released. */
 tdm_status tdmi_direct_give(tdm_queue *queue, const tdm_tensor *y, tdm_tensor *packed,
                             tdm_status status) TDM_MUST_USE;
 /* The places of a piece: `x` from byte x_at on, and y, either of which may be NULL. The queue comes after what may

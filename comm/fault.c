@@ -62,8 +62,8 @@ static bool is_done(tdm_comm *comm, tdmi_message *message, int *failed) {
 
 /* To a rank that has taken the last one of the kind: until then that is the transport's to read. That a note could not
  * be sent changes nothing: its rank waits in vain for something else, too. */
-static void tell_one(tdm_comm *comm, int rank, int kind, int waits_for, tdm_status status,
-                     const char *text) {
+static void send_note(tdm_comm *comm, int rank, int kind, int waits_for, tdm_status status,
+                      const char *text) {
     const int place = kind * comm->ranks + rank;
     tdmi_message *message = &comm->notes_out.messages[place];
     tdmi_note *note = &comm->sent[place];
@@ -80,10 +80,11 @@ static void tell_one(tdm_comm *comm, int rank, int kind, int waits_for, tdm_stat
                                            sizeof *note, &message->message) == TDM_OK;
 }
 
-static void tell_all(tdm_comm *comm, int kind, int waits_for, tdm_status status, const char *text) {
+static void send_notes(tdm_comm *comm, int kind, int waits_for, tdm_status status,
+                       const char *text) {
     if (!tdmi_comm_has_transport(comm)) return;
     for (int rank = 0; rank < comm->ranks; rank++)
-        if (rank != comm->rank) tell_one(comm, rank, kind, waits_for, status, text);
+        if (rank != comm->rank) send_note(comm, rank, kind, waits_for, status, text);
 }
 
 static tdm_status fault(tdm_comm *comm, tdm_status status, const char *text) {
@@ -99,7 +100,7 @@ tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format,
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    tell_all(comm, TDMI_NOTE_FAULT, -1, status, text);
+    send_notes(comm, TDMI_NOTE_FAULT, -1, status, text);
     return fault(comm, status, text);
 }
 
@@ -123,7 +124,7 @@ static tdm_status hear(tdm_comm *comm, int rank, int waits_for, int *failed) {
         comm->waits[rank] = note.waits_for;
         /* Each time it asks: it forgets what it knew before, which may be of another wait. */
         if (note.kind == TDMI_NOTE_ASKS && waits_for >= 0)
-            tell_one(comm, rank, TDMI_NOTE_ANSWERS, waits_for, TDM_OK, "");
+            send_note(comm, rank, TDMI_NOTE_ANSWERS, waits_for, TDM_OK, "");
         TDMI_TRY(tdmi_comm_own_fault(comm, listen(comm, rank)));
     }
     return TDM_OK;
@@ -155,7 +156,7 @@ tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) {
 tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) {
     for (int i = 0; i < comm->ranks; i++)
         comm->waits[i] = -1;
-    tell_all(comm, TDMI_NOTE_ASKS, waits_for, TDM_OK, "");
+    send_notes(comm, TDMI_NOTE_ASKS, waits_for, TDM_OK, "");
     TDMI_TRY(look_for(comm, TDMI_GRACE, waits_for));
     int silent = waits_for;
     for (int steps = 0; steps <= comm->ranks; steps++) {

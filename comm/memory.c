@@ -142,7 +142,7 @@ tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side
     leave(queue, side);
     tdmi_comm_outcome outcome = {0};
     tdmi_comm_outcome_add(&outcome, status);
-    /* What the transport may still write must not be used again: its references stay. */
+    /* Memory that the transport may still write must not be used again: its references stay. */
     if (comm->in_use) return tdmi_comm_outcome_end(&outcome);
     tdmi_comm_outcome_add(&outcome, let_go(queue, side));
     if (side->copied && outcome.status == TDM_OK) {

@@ -68,7 +68,7 @@ tdm_status tdm_comm_from_nccl(const tdm_nccl_id *id, int rank, int ranks, tdm_de
 
 /* ---- agreeing, over the transport ---- */
 
-/* What a rank sends the others before there is a team, and after it was made. */
+/* A rank's messages to the others before there is a team, and after it was made. */
 typedef struct candidate {
     int32_t status;
     char uuid[48];  /* "" where it has none */
@@ -93,7 +93,7 @@ static void introduce(const tdm_comm *comm, candidate *own) {
 }
 
 /* Each rank's to all. */
-static tdm_status tell_all(tdm_comm *comm, candidate *all) {
+static tdm_status exchange(tdm_comm *comm, candidate *all) {
     for (int i = 1; i < comm->ranks; i++) {
         const int from = (comm->rank + comm->ranks - i) % comm->ranks;
         TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_DATA, from, TDMI_CHANNEL_DATA, &all[from],
@@ -128,14 +128,14 @@ static tdm_status judge(const tdm_comm *comm, candidate *all) {
 static tdm_status join(tdm_comm *comm, candidate *all, bool *refused) {
     candidate *own = &all[comm->rank];
     introduce(comm, own);
-    TDMI_TRY(tell_all(comm, all));
+    TDMI_TRY(exchange(comm, all));
     *refused = true;
     TDMI_TRY(judge(comm, all));
     *refused = false;
     tdmi_team *team = NULL;
     set_outcome(own, tdmi_team_make(comm->device, &all[0].id, comm->rank, comm->ranks,
                                     comm->timeout, &team));
-    tdm_status status = tell_all(comm, all);
+    tdm_status status = exchange(comm, all);
     if (status == TDM_OK) {
         status = judge(comm, all);
         *refused = status != TDM_OK;

@@ -17,7 +17,7 @@ tdmi_nccl_functions tdmi_nccl;
 
 static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static bool is_open, was_tried;
-static char why_not[512]; /* what was tried, and how each of it failed */
+static char why_not[512]; /* the files that were tried, and how each failed */
 
 static void *try_open(const char *file) {
     unsigned failure;

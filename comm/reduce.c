@@ -1,8 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* all_reduce, reduce and reduce_scatter. Each rank combines one piece of the elements: it gets that piece of
  * all ranks, adds in their order, and sends the result to the ranks that want it. Pieces are cut into rounds,
- * so that one round is added while the next is on its way. What is small goes to all ranks, and each adds
- * everything. */
+ * so that one round is added while the next is on its way. Small tensors go to all ranks, and each adds everything. */
 #include "direct.h"
 
 enum {
@@ -13,7 +12,7 @@ enum {
 
 enum { TO_ALL = TDMI_TO_ALL, TO_NONE = -2 };
 
-/* What is combined: `starts` has the first element of each rank's piece, and the end. y is whole where `whole`, else
+/* A combination: `starts` has the first element of each rank's piece, and the end. y is whole where `whole`, else
  * this rank's piece alone. */
 typedef struct reduction {
     tdm_comm *comm;

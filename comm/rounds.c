@@ -19,7 +19,7 @@ static size_t part(const tdmi_comm_move *move, size_t round, size_t *at) {
     return move->size - *at < ROUND ? move->size - *at : ROUND;
 }
 
-/* What is done with n bytes of a move, from `at` on, in one of two rounds that may be under way. */
+/* The work on n bytes of a move, from `at` on, in one of two rounds that may be under way. */
 typedef tdm_status step(const rounds *r, int slot, const tdmi_comm_move *move, size_t at, size_t n);
 
 static tdm_status each(const rounds *r, size_t round, tdmi_move_kind kind, step *what) {

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Teams and their watch. What a team runs waits on the device for the other ranks, and so for ever for one that is
- * lost; the host that waits for the queue then does, too. So each team has a thread, which asks NCCL whether
- * something failed and looks at events around what was run: what has begun and does not end within the time limit
- * is given up. PyTorch's ProcessGroupNCCL watches over NCCL in the same way. */
+/* Teams and their watch. A team's work waits on the device for the other ranks, and so for ever for one that is lost;
+ * the host that waits for the queue then does, too. So each team has a thread, which asks NCCL whether something failed
+ * and looks at events around the work: work that has begun and does not end within the time limit is given up.
+ * PyTorch's ProcessGroupNCCL watches over NCCL in the same way. */
 #include "team.h"
 
 #include <stdio.h>
@@ -91,8 +91,8 @@ static tdm_status test(const tdmi_team *team) {
     return error == ncclInProgress ? TDM_OK : tdmi_nccl_check(error, "NCCL");
 }
 
-/* What has ended until now is not lost. The library's call is made without the lock: it may take as long as what it
- * ends. */
+/* Work that has ended until now is not lost. The library's call is made without the lock: it may take as long as the
+ * work it ends. */
 static void give_up(tdmi_team *team, const char *why) {
     if (team->lost) return;
     (void)look(team); /* where the device fails, all is lost */

@@ -9,8 +9,8 @@
 
 typedef struct tdmi_team tdmi_team;
 
-/* What a team runs is put on a queue of its device, comes after the earlier work there, and may not be done when the
- * call returns. All ranks run the same pieces in the same order, but for sends and receives. */
+/* A team's work is put on a queue of its device, comes after the earlier work there, and may not be done when the call
+ * returns. All ranks run the same pieces in the same order, but for sends and receives. */
 typedef enum tdmi_piece_kind {
     TDMI_PIECE_ALL_REDUCE,
     TDMI_PIECE_REDUCE,
@@ -21,7 +21,7 @@ typedef enum tdmi_piece_kind {
     TDMI_PIECE_RECEIVE
 } tdmi_piece_kind;
 
-/* Contiguous. What reduces has elements of a dtype that is no 16-bit one; the rest moves bytes. x may be y. */
+/* Contiguous. A reduction has elements of a dtype that is no 16-bit one; the rest moves bytes. x may be y. */
 typedef struct tdmi_piece {
     tdmi_piece_kind kind;
     ncclRedOp_t op;

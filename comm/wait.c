@@ -94,7 +94,7 @@ static tdm_status explain(tdm_comm *comm, int waits_for) {
     return TDM_OK;
 }
 
-/* One message. What failed, or is not as large as it should be, has a reason that a header or a note may tell. It is
+/* One message. If it failed, or is not as large as it should be, a header or a note may give the reason. It is
  * given up before these are looked at, which would test it again, were it a header. */
 static tdm_status test(tdm_comm *comm, tdmi_message *message, bool *done) {
     size_t received = message->size;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the machine reports of its processor. */
+/* The processor, as the machine reports it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -23,7 +23,7 @@ typedef struct interpreter {
     char *left;                         /* where chunks of rows that are cut leave their values */
     int64_t index;                      /* of the row's first element */
     int direct;             /* the step that computes what is stored, as it is stored; or -1 */
-    tdmi_cpu_entry applied; /* what does all steps for a row; or NULL */
+    tdmi_cpu_entry applied; /* does all steps for a row; or NULL */
     uint8_t applied_op, applied_to[3]; /* its OP and the tensors of its buffers */
     const void *values[TDMI_MOST_BLOCKS];
     tdm_elementwise_args cast;
@@ -296,7 +296,7 @@ typedef union any_value {
     double f64;
 } any_value;
 
-/* What was combined so far, and of a sum of floats what adding blocks, or chunks, has lost (kernels/fold.h). */
+/* The combined value so far, and of a sum of floats the loss of adding blocks, or chunks (kernels/fold.h). */
 typedef struct combining {
     any_value value, error;
 } combining;
@@ -336,7 +336,7 @@ static void combine_chunk(interpreter *self, int64_t from, int64_t to, combining
     }
 }
 
-/* What is made of a row's value: an element or, by apply, n. */
+/* The output of a row's value: an element or, by apply, n. */
 static void end_row(interpreter *self, int64_t n, const any_value *value) {
     const tdmi_bytecode *bytecode = self->bytecode;
     const uint32_t copies = bytecode->has_apply ? next_length(self, 0, n) : 1;

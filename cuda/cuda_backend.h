@@ -84,7 +84,7 @@ extern const char tdmi_dialect_cuda[];
  * the caller's own CUDA code. */
 tdm_status tdmi_cuda_fail(cudaError_t error, const char *what) TDM_MUST_USE;
 
-/* What a user can do about an error that means "no usable device"; "" for others. */
+/* The remedy for an error that means "no usable device"; "" for others. */
 const char *tdmi_cuda_advice(cudaError_t error);
 
 static inline TDM_MUST_USE tdm_status tdmi_cuda_check(cudaError_t error, const char *what) {
@@ -120,7 +120,7 @@ typedef struct tdmi_cuda_entry {
 /* Discovery (discover.c). */
 const tdmi_cuda_entry *tdmi_cuda_entry_at(size_t index);
 
-/* What a device reports (facts.c). describe asks the runtime's device of that number. Versions are 1000 *
+/* A device's own report (facts.c). describe asks the runtime's device of that number. Versions are 1000 *
  * major + 10 * minor: of the newest CUDA that the driver supports, and of the runtime. The text is that
  * of the driver's own version and of this. */
 cudaError_t tdmi_cuda_describe(int ordinal, tdmi_cuda_entry *record);

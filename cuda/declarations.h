@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* As much of CUDA's interface as Tandem uses, so that a build needs no CUDA toolkit: runtime, driver,
  * NVRTC, cuBLAS and cuBLASLt, and what the tests' stand-ins for them need. Names and numbers are those
- * of NVIDIA's references; everything here is the same in CUDA 11.8, 12 and 13. What is not the same
- * must stay out, above all cudaDeviceProp and cudaFuncAttributes, whose layout depends on the version.
+ * of NVIDIA's references; everything here is the same in CUDA 11.8, 12 and 13. Declarations that differ must stay out,
+ * above all cudaDeviceProp and cudaFuncAttributes, whose layout depends on the version.
  *
  * Functions carry the names that the libraries export, such as cuCtxPushCurrent_v2, and not those that
  * NVIDIA's headers define as macros for them. None of them is linked: see api.h.

@@ -85,7 +85,7 @@ static void describe(int ordinal) {
     snprintf(asked[ordinal].why, sizeof asked[ordinal].why, "%.255s", tdm_last_error());
 }
 
-/* What no second question in this process would change. */
+/* Whether no later query in this process would have another result. */
 static bool is_final(cudaError_t error) {
     switch ((int)error) {
     case cudaErrorInsufficientDriver:

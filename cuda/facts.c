@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a device reports of itself, all without a context. */
+/* A device's own report, all without a context. */
 #include "base/hash.h"
 #include "cuda_backend.h"
 #include "platform/file.h"

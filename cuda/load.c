@@ -34,7 +34,7 @@ static tdmi_library cudart_library = {.title = "the CUDA runtime",
                                       .paths = directories,
                                       .advice = RUNTIME_ADVICE};
 
-/* What belongs to the runtime, known when that was found. */
+/* Facts about the runtime, known when it was found. */
 static tdmi_mutex runtime_lock = TDMI_MUTEX_INIT;
 static atomic_int runtime_major; /* 0 before; then the rest is constant */
 static const char *nvrtc_names[2], *cublaslt_names[2], *cublas_names[2];

@@ -8,7 +8,7 @@
 
 enum { MAX_OPTIONS = 32 };
 
-/* What NVRTC compiles for. */
+/* The target of NVRTC. */
 typedef struct compile_target {
     int architecture;
     bool cubin; /* else PTX, which the driver compiles further */

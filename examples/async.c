@@ -53,7 +53,7 @@ int main(void) {
     check(tdm_queue_wait_event(copies, end));
     check(tdm_buffer_read_async(copies, x.buffer, 0, numbers, size));
 
-    /* What the host does in the meantime. */
+    /* The host's work in the meantime. */
     bool done;
     double wanted = 1;
     for (int turn = 0; turn < TURNS; turn++)
@@ -61,7 +61,7 @@ int main(void) {
     check(tdm_event_query(end, &done));
     printf("when the host had its answer, the device was %s\n", done ? "done" : "still at it");
 
-    check(tdm_queue_finish(copies)); /* what failed on the way is reported here */
+    check(tdm_queue_finish(copies)); /* reports failures on the way */
     double seconds;
     check(tdm_event_elapsed(start, end, &seconds));
     printf("%d turns took %.3f ms on %s\n", TURNS, 1e3 * seconds, tdm_device_get_info(device)->id);

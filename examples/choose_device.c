@@ -41,7 +41,7 @@ static tdm_device *open_first(int count, const char *const *names) {
         if (status != TDM_ERROR_NOT_FOUND && status != TDM_ERROR_UNAVAILABLE) check(status);
         printf("no %s: %s\n", names[i], tdm_status_text(status));
     }
-    check(tdm_device_open(NULL, &device)); /* what TANDEM_DEVICE and TANDEM_BACKEND say */
+    check(tdm_device_open(NULL, &device)); /* as TANDEM_DEVICE and TANDEM_BACKEND say */
     return device;
 }
 

@@ -16,7 +16,7 @@ static void check(tdm_status status) {
     exit(1);
 }
 
-/* What another library would do with what it is given: it makes its own array of it. */
+/* In the place of another library, which makes its own array of the tensor. */
 static void take(tdm_device *device, struct DLManagedTensorVersioned *managed, tdm_tensor *tensor) {
     check(tdm_tensor_from_dlpack(device, managed, tensor));
 }

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What happens when something is wrong: statuses, the message that goes with the last one, settings
- * from the program, and the log, which is silent unless a program asks for it.
+/* Errors: statuses, the message that goes with the last one, settings from the program, and the
+ * log, which is silent unless a program asks for it.
  *
  *     cc -std=c11 errors_and_log.c $(pkg-config --cflags --libs tandem) -o errors_and_log */
 #include <stdatomic.h>

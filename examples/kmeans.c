@@ -30,7 +30,7 @@ static tdm_kernel *make_kernel(tdm_device *device, const char *text,
     return kernel;
 }
 
-/* What a round needs, made once. */
+/* The objects of a round, made once. */
 typedef struct rounds {
     tdm_queue *queue;
     tdm_kernel *square, *distance, *move;

@@ -11,7 +11,7 @@
 #include <tandem/tandem.h>
 
 enum { IMAGES = 360, PIXELS = 64, HIDDEN1 = 128, HIDDEN2 = 64, CLASSES = 10, WEIGHTS = 9 };
-enum { RIGHT = 351 }; /* what float64 classifies rightly */
+enum { RIGHT = 351 }; /* as many as float64 classifies rightly */
 
 #ifndef DIGITS_DATA_DIR
 #define DIGITS_DATA_DIR "digits"

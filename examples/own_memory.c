@@ -54,7 +54,7 @@ int main(void) {
     printf("the sum of the first %d odd numbers: %.0f\n", COUNT, sum);
     tdm_host_free(device, pinned);
 
-    /* What is meant to stay as it is, weights for instance, can be protected. */
+    /* Tensors that are meant to stay as they are, weights for instance, can be protected. */
     tdm_buffer_freeze(buffer);
     bool refused = tdm_fill(queue, 0, &x) == TDM_ERROR_READ_ONLY;
     printf("a frozen buffer is read-only: %s\n", refused ? "yes" : "no");

@@ -118,7 +118,7 @@ static void make_tensors(tdm_generator *generator, tdm_tensor *x, tdm_tensor *y)
     print("Y", second ? second_queue : queue, y);
 }
 
-/* 4. What is on two devices is never moved silently. */
+/* 4. Operands on two devices are never moved silently. */
 static void copy_and_add(const tdm_tensor *x, const tdm_tensor *y) {
     tdm_queue *of_y = second ? second_queue : queue;
     tdm_tensor z, same, sum;
@@ -202,7 +202,7 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* 7. What it costs to look: products whose norms are read one at a time, or all at the end.
+/* 7. The cost of looking: products whose norms are read one at a time, or all at the end.
  * `tdm bench --profile lesson` measures it with care. */
 static void keep_it_on_the_device(tdm_generator *generator) {
     enum { PRODUCTS = 200 };

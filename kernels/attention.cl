@@ -67,7 +67,7 @@ INLINE tdm_attention_run tdm_attention_ragged(GLOBAL const tdm_i32 *offsets, tdm
     tdm_i64 counted = args.keys;                                                                                \
     if (args.index == TDM_ATTENTION_LENGTHS)                                                                    \
         counted = MIN(counted, INDEX_AT(index, args.index_offset + batch * args.index_stride, args.wide))
-/* What of it is of one sequence, from `row` on; `seen` keys are the most that one of its rows counts. */
+/* The part of it that is of one sequence, from `row` on; `seen` keys are the most that one of its rows counts. */
 #define RUN                                                                                                     \
     tdm_attention_run run = {last, 0, counted, args.causal ? args.keys - args.queries + 1 : counted};           \
     if (args.index == TDM_ATTENTION_OFFSETS)                                                                    \
@@ -384,7 +384,7 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                 if (args.has_mask)
                     EACH(i, PER_M) EACH(j, PER_N)
                     {
-                        /* what does not count may lie outside */
+                        /* keys that do not count may lie outside */
                         if (COUNTS(s[i][j]) && !HAS_KEY(row + ROW(i), start + COL(j))) s[i][j] = none;
                     }
                 EACH(i, PER_M)

@@ -42,7 +42,7 @@
 #define EACH 4
 #define TILE (LANES * (EACH + 1))
 #define PLACE_OF(i) ((i) + (i) / EACH)
-/* what FEW lanes add up for the others: see the dialect's GROUP_SUM */
+/* the sums that FEW lanes add up for the others: see the dialect's GROUP_SUM */
 #define FEW (LANES < 16 ? LANES : 16)
 
 /* The sum of v over the lanes before this one, and in *all over all of them. */
@@ -198,7 +198,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 }
                 continue;
             }
-            COLUMNS(ACC, some, 1); /* what its block adds, less what adding up the blocks has lost */
+            COLUMNS(ACC, some, 1); /* its block's sum, less the loss of adding up the blocks */
             {
                 COLUMNS(ACC, lost, 2);
                 FOR_COLUMNS(j, columns)

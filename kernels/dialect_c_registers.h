@@ -38,7 +38,7 @@ typedef tdm_i64 tdm_vec_i64 __attribute__((vector_size(TDM_VEC_BYTES)));
 
 /* n elements of ACC, whole cache lines of them, stored as they are, by STREAM past the cache. */
 #define STORE_STRIP(p, from, n) tdm_store_strip(STREAM, p, from, (n) * (tdm_i32)sizeof(ACC))
-#define ROUNDS_BF16 tdm_bf16 /* what tdm_write_line wants to know */
+#define ROUNDS_BF16 tdm_bf16 /* for tdm_write_line */
 INLINE void tdm_store_strip(tdm_u32 stream, void *to, const void *from, tdm_i32 bytes)
 {
     if (stream)

@@ -60,8 +60,8 @@ INLINE float tdm_signed_f32(float y, float x)
     return tdm_as_f32(tdm_as_i32(y) | (tdm_as_i32(x) & (-0x7fffffff - 1)));
 }
 
-/* (e^x - 1) / 4 for -20 <= x <= 89.5, as 2^(n-2) (1 + s) - 1/4. What the sum of the first two parts loses, and the
- * remainder r, goes into what is added last. */
+/* (e^x - 1) / 4 for -20 <= x <= 89.5, as 2^(n-2) (1 + s) - 1/4. The loss of the sum of the first two parts, and the
+ * remainder r, go into the last summand. */
 INLINE float tdm_quarter_expm1(float x)
 {
     const float raiser = 12582912.0f + 125.0f, t = x * 1.44269504f + raiser, n = t - raiser;
@@ -208,7 +208,7 @@ INLINE float tdm_fn_erf_f32(float x)
     return x == x ? tdm_signed_f32(y, x) : x;
 }
 
-/* Up to 0.6 1 - erf; beyond exp(-a^2) P(w) / (1 + a), w = 1 / (1 + a). What a sum loses is taken as a part of the
+/* Up to 0.6 1 - erf; beyond exp(-a^2) P(w) / (1 + a), w = 1 / (1 + a). The loss of a sum is taken as a part of the
  * exponential, which is added to 1 last. Within 2.6 ulp. */
 INLINE float tdm_fn_erfc_f32(float x)
 {

@@ -3,7 +3,7 @@
  * Compiled after elementary.h, activation.h and convert.h; what numeric.h says of its functions holds of these, too.
  *
  * Integers wrap; x / 0 and x % 0 are 0, and shifts take the low bits of their count, so that nothing traps and all
- * devices agree. NaN propagates, through min and max, too. What is called by TDM_LIBRARY_F32 and _F64 is as exact as
+ * devices agree. NaN propagates, through min and max, too. Functions that TDM_LIBRARY_F32 and _F64 call are as exact as
  * the device's library. */
 #ifndef TDMI_KERNEL_FUNCTIONS_H
 #define TDMI_KERNEL_FUNCTIONS_H

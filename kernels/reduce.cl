@@ -235,7 +235,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
             }
             if (STRIPS && KIND == TDM_OP_REDUCE_VARIANCE) {
                 COLUMNS(ACC, squared, 3);
-                COLUMNS(ACC, off, 4); /* what adding to the mean lost */
+                COLUMNS(ACC, off, 4); /* the loss of adding to the mean */
                 COLUMNS(ACC, gathered, 5);
                 COLUMNS(ACC, rest, 6);
                 /* Around `sum`, the mean of the lines before the block: of them and the block together the squares are
@@ -293,10 +293,10 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
 #endif
 #if T_IS_FLOAT
             if (KIND == TDM_OP_REDUCE_VARIANCE) {
-                COLUMNS(ACC, off, 4); /* what adding to the mean lost */
+                COLUMNS(ACC, off, 4); /* the loss of adding to the mean */
                 COLUMNS(ACC, gathered, 5);
                 COLUMNS(ACC, rest, 6);
-                COLUMNS(ACC, low, 7); /* what the mean of a block lacks */
+                COLUMNS(ACC, low, 7); /* the rest of a block's mean */
                 LINE(pivot, 0)
                 FOR_COLUMNS(j, columns)
                 {

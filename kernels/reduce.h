@@ -242,7 +242,7 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
         else                                                                                       \
             ADD_BLOCK(sum, lost, v);                                                               \
     } while (0)
-/* What a sum lost, or 0 where that is not finite, as of infinite sums. */
+/* The loss of a sum, or 0 where that is not finite, as of infinite sums. */
 #define LOST(v) TDM_BY_ACC(tdm_lost_)(v)
 #define tdm_lost_f32(v) (IS_FINITE(v) ? (v) : 0)
 #define tdm_lost_f64(v) (IS_FINITE(v) ? (v) : 0)

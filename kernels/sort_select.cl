@@ -92,7 +92,7 @@ KERNEL2(sort_select, tdm_select_args, tdm_u64, words, const T, x)
             const tdm_i32 in_c = (tdm_i32)(found >> 2 * TDM_SELECT_BITS);
             last = in_c >= keep ? c : in_b >= keep ? b : in_a >= keep ? a : last;
         }
-        /* what is above the last one's key, and which of those that are equal */
+        /* elements above the last one's key, and which of those that are equal */
         ACC found = 0;
         FOR_LANES(j, 0, n)
         {

@@ -10,7 +10,7 @@
 
 #include "core.h"
 
-/* What a queue has been given by the time of the release. */
+/* A queue's work up to the release. */
 typedef struct tdmi_mark {
     uint64_t queue; /* its number */
     tdmi_bevent

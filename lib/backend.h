@@ -57,7 +57,7 @@ typedef struct tdmi_device_facts {
     uint32_t min_group_bytes; /* with less to do another group costs more than it brings */
     uint64_t cache_bytes;     /* last-level cache, 0 if unknown */
     uint32_t alignment;       /* of allocations, bytes */
-    char cache_key[512];      /* what a compiled kernel depends on, its text and options apart */
+    char cache_key[512];      /* all that a compiled kernel depends on but its text and options */
 } tdmi_device_facts;
 
 /* Fill in the UUID (not one of zeros) and the address on the bus (not 0000:00:00.0), in the form
@@ -111,8 +111,8 @@ static inline int tdmi_vector_bytes(uint8_t vectors) {
     return 16 >> (vectors & TDMI_HALVINGS) / TDMI_HALVED_VECTORS;
 }
 
-/* What a backend needs to build a variant. cpu looks the variant up in its own tables, runs the blocks, or has a user's
- * kernel without blocks compiled. */
+/* Everything that a backend needs to build a variant. cpu looks the variant up in its own tables, runs the blocks, or
+ * has a user's kernel without blocks compiled. */
 typedef struct tdmi_program_source {
     tdmi_variant variant;
     const char *entry;          /* name of the kernel function */
@@ -275,7 +275,7 @@ bool tdmi_host_has_avx512(void);
 /* Adds the diagnostic items of all of them. */
 void tdmi_host_blas_diagnose(void);
 
-/* What a provider is given to try its settings with. */
+/* The operands that a provider tries its settings with. */
 typedef struct tdmi_trial {
     /* Runs the product and says how long it takes; below 0 when it fails or its result is wrong. */
     double (*seconds)(void *context);

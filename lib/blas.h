@@ -27,7 +27,7 @@ typedef struct tdmi_blas_choice {
     int algorithm; /* of the provider's */
     tdmi_fused fused;
     tdmi_blas_why why;
-    const tdmi_tuned *tuned; /* what was measured, or NULL */
+    const tdmi_tuned *tuned; /* as measured, or NULL */
 } tdmi_blas_choice;
 
 /* Whether a bias that the provider does not add is to be in C before the product, which then adds to it: so what a

@@ -26,7 +26,7 @@ bool tdmi_is_narrow(const tdmi_gemm *gemm) {
            fits_builtin(gemm, large);
 }
 
-/* What C has few of; and how the large matrix is stored. */
+/* The dimension of which C has little; and how the large matrix is stored. */
 typedef enum side { ROWS, COLS } side;
 typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
 

@@ -56,7 +56,7 @@ static void end(tdm_buffer *buffer) {
 }
 
 /* A mistake of the program's, in a call that returns no status. */
-static void tell_released(const char *function) {
+static void report_released(const char *function) {
     tdm_status status = tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                                   "%s: the buffer has no references left: it, or a copy of its "
                                   "tensor, was released before",
@@ -72,7 +72,7 @@ tdm_buffer *tdm_buffer_retain(tdm_buffer *buffer) {
     if (!buffer) return NULL;
     if (atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed) > 0) return buffer;
     atomic_fetch_sub(&buffer->references, 1);
-    tell_released("tdm_buffer_retain");
+    report_released("tdm_buffer_retain");
     return buffer;
 }
 
@@ -83,7 +83,7 @@ void tdm_buffer_release(tdm_buffer *buffer) {
     while (before > 0 && !atomic_compare_exchange_weak(&buffer->references, &before, before - 1)) {
     }
     if (before == 0) {
-        tell_released("tdm_buffer_release");
+        report_released("tdm_buffer_release");
         return;
     }
     if (before > 1) return;

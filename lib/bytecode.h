@@ -37,15 +37,15 @@ typedef struct tdmi_step {
 } tdmi_step;
 
 /* Steps are done once for a group, up to `once`; then for each block, up to `mapped`, for rows to be combined, and
- * from there up to `ended` for each row: without apply that is all. What is left is for each block, and alone where
- * no rows are combined. */
+ * from there up to `ended` for each row: without apply that is all. The steps after it run for each block, and are all
+ * there is where no rows are combined. */
 typedef struct tdmi_bytecode {
     int tensor_count, step_count;
     int once, mapped, ended;
     bool has_rows, has_apply;
     uint8_t combine, type; /* of rows: the function of function_list.h, and on what */
     uint8_t values;        /* the block that is combined */
-    uint64_t start;        /* what combining begins with */
+    uint64_t start;        /* the value that combining begins with */
     int length;            /* elements of a block: a power of two between the limits above */
     int value_size;        /* bytes of the widest value */
     uint8_t sizes[12];     /* bytes of an element of each tensor */

@@ -22,7 +22,7 @@ typedef struct tdmi_block {
     /* The number of the queue that has used it since it was taken from the pool, TDMI_SEVERAL of more
      * than one, 0 of none; and the one that used it before it was released, 0 where that work is over. See order.c. */
     atomic_uint_fast64_t user, former;
-    struct tdmi_adopted *adopted; /* what it is a part of (adopted.c); NULL: it is the pool's */
+    struct tdmi_adopted *adopted; /* the memory it is a part of (adopted.c); NULL: the pool's */
     struct tdmi_block *next;
 } tdmi_block;
 
@@ -62,7 +62,7 @@ struct tdm_device {
     const tdmi_backend *backend;
     const tdmi_device_facts *facts;
     tdmi_bdevice *impl;
-    tdmi_holding *holding; /* what other processes see of pool.stats.reserved; NULL: nothing */
+    tdmi_holding *holding; /* reports stats.reserved to other processes, or NULL */
     atomic_bool lost;
     atomic_uint_fast64_t sequence; /* counts submissions, for the pool */
     tdmi_bevent *order; /* records what one queue waits for of another; NULL: not yet made */
@@ -117,7 +117,7 @@ typedef struct tdmi_attached_blas {
     char why[512];
 } tdmi_attached_blas;
 
-/* What was measured for a product, as it was last looked up. */
+/* The measurement for a product, as it was last looked up. */
 typedef struct tdmi_tuned_slot {
     tdmi_tuned_product product; /* m is 0 where nothing was looked up yet */
     const tdmi_tuned *found;    /* or NULL */
@@ -141,7 +141,7 @@ struct tdm_queue {
     bool tuned_known;
     const tdmi_tuned_table *tuned; /* once it is known; NULL: nothing was measured */
     tdmi_tuned_slot *tuned_slots;  /* TDMI_TUNED_SLOTS, when there is a table */
-    /* What was measured of rows, or NULL; while tdm_rows_tune measures, the way that it tries. */
+    /* The measurements of rows, or NULL; while tdm_rows_tune measures, the way that it tries. */
     const tdmi_row_choices *row_choices;
     tdmi_block *scratch;
     tdm_graph *graphs;    /* that were made for it */

@@ -7,8 +7,8 @@
 
 enum { CHUNK = 4 << 20, PROGRESS_STEP = 16 << 20 };
 
-/* What the copies of a route use: chunks, and a reference of each buffer, because the pool of one
- * device knows nothing of the other's queues. */
+/* The memory that a route's copies use: chunks, and a reference of each buffer, because the pool of
+ * one device knows nothing of the other's queues. */
 typedef struct tdmi_cargo {
     atomic_int holders; /* the route itself, and each of its queues that is in doubt */
     tdm_device *device; /* of the chunks */
@@ -199,7 +199,7 @@ tdm_status tdmi_route_copy(tdmi_route *route, const tdm_buffer *source, size_t s
 tdm_status tdmi_route_close(tdmi_route *route, tdm_status status) {
     tdmi_outcome outcome = {0};
     tdmi_outcome_add(&outcome, status);
-    /* What was queued must end before what it uses and the queues go, whatever failed. */
+    /* Queued work must end before its memory and the queues are freed, whatever failed. */
     tdm_queue *queues[] = {route->from, route->to};
     for (int i = 0; i < 2; i++)
         if (queues[i]) tdmi_outcome_add(&outcome, tdm_queue_finish(queues[i]));

@@ -5,8 +5,8 @@
 
 #include "core.h"
 
-/* The route from one device to another, for any number of copies. What is needed of queues and pinned
- * memory is made when it is opened or first used. One thread at a time. */
+/* The route from one device to another, for any number of copies. Its queues and pinned memory are made when it is
+ * opened or first used. One thread at a time. */
 typedef struct tdmi_route {
     tdm_queue *from, *to; /* of the source's and of the destination's device; NULL: not needed */
     bool owns_from, owns_to;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a device's pool holds: reporting it, and returning it to the driver. */
+/* The memory in a device's pool: reporting it, and returning it to the driver. */
 
 #include "base/sized.h"
 #include "core.h"
@@ -30,5 +30,5 @@ tdm_status tdm_device_trim(tdm_device *device) {
     tdmi_pool_trim(device);
     tdmi_mutex_unlock(&device->lock);
     tdmi_device_let_leave(device, true);
-    return tdmi_attempt_end(TDM_OK); /* what cannot be waited for stays */
+    return tdmi_attempt_end(TDM_OK); /* a block whose work cannot be waited for stays */
 }

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a queue's next finish reports though the driver knows of no failure. The library that watches the work holds a
- * reference to this record, and so does the queue. */
+/* A failure that a queue's next finish reports though the driver knows of none. The library that watches the work holds
+ * a reference to this record, and so does the queue. */
 #include <stdio.h>
 
 #include <tandem/library.h>

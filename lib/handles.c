@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The drivers' own objects, given out and taken in: tandem/opencl.h and tandem/cuda.h, and host memory for cpu
- * devices. What differs between drivers is in the backends; here are the names and the checks. */
+ * devices. The differences between drivers are in the backends; here are the names and the checks. */
 
 #include <tandem/cuda.h>
 #include <tandem/opencl.h>
@@ -67,7 +67,7 @@ static tdm_status adopt_queue(const char *function, tdm_device *device, tdm_back
     return tdmi_fail_in(status, "%s: on %s", function, device->facts->info.id);
 }
 
-/* What waiting for an event of the program's and recording one have in common. */
+/* The common part of waiting for a program's event and recording one. */
 static tdm_status check_event(const char *function, const tdm_queue *queue, tdm_backend wanted,
                               const void *event) {
     TDMI_TRY(check_backend(function, "queue", queue ? queue->device : NULL, wanted));

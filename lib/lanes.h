@@ -8,7 +8,7 @@
 /* The longest row that a group holds in registers. */
 enum { TDMI_MOST_HELD_BYTES = 32 << 10 };
 
-/* What was measured as the fastest on a device for rows of a kernel and its dtypes (tune/rows_tune.c). It depends on
+/* The fastest way that was measured on a device for rows of a kernel and its dtypes (tune/rows_tune.c). It depends on
  * the length of a row alone, as its bits depend on it. */
 typedef struct tdmi_row_choice {
     uint8_t kernel, t, u;

@@ -5,7 +5,7 @@
  * A block of memory remembers the one queue that uses it. When it is released, and taken for another
  * buffer, that queue's work may still be pending: work that the same queue is given for the new buffer runs
  * after it by itself, and another queue first waits, on the device, for what that queue has been given so
- * far. So the host never waits. What several queues have used is rare, and left to the pool. How
+ * far. So the host never waits. Blocks that several queues have used are rare, and left to the pool. How
  * queues take turns with one buffer is for the program to say, by events. */
 
 #include "core.h"
@@ -46,7 +46,7 @@ tdm_queue *tdmi_former_user(const tdm_device *device, const tdmi_block *block) {
 }
 
 /* Has the queue wait for all that the other one has been given. */
-static tdm_status wait_behind(tdm_queue *queue, const tdm_queue *other) {
+static tdm_status wait_for_queue(tdm_queue *queue, const tdm_queue *other) {
     tdm_device *device = queue->device;
     const tdmi_backend *backend = device->backend;
     if (!device->order) {
@@ -81,7 +81,7 @@ static tdm_status order_locked(tdm_queue *queue, tdmi_block *block) {
     if (former && former != queue) {
         /* For a second user there is nothing left to record: the first one's work is queued by now. So the host waits,
          * and another thread that does the same meanwhile comes to the same end. */
-        TDMI_TRY(user == 0 ? wait_behind(queue, former) : tdmi_queue_drain(former));
+        TDMI_TRY(user == 0 ? wait_for_queue(queue, former) : tdmi_queue_drain(former));
         if (user != 0) former = NULL;
     }
     if (!former) atomic_store(&block->former, 0);

@@ -4,7 +4,7 @@
 
 #include "core.h"
 
-/* What is kept of a device: so much, and what was freed last, however large it is. */
+/* A device keeps so much, and the block that was freed last, however large it is. */
 static const size_t KEPT_BYTES = 64 << 20;
 
 static tdmi_host_block *take_kept(tdm_device *device, size_t size) {

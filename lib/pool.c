@@ -35,8 +35,8 @@ static void wait_for_queues(tdm_device *device) {
         if (first == 0) continue;
         /* Reset before the wait: work is marked after it was queued (tdmi_queue_submitted), so what
          * another thread queues during the wait is either waited for here or marked again. Until the wait is over
-         * waited_from is the mark. What failed of the work is for the user's own wait to tell; the memory is free
-         * all the same. */
+         * waited_from is the mark. A failure of the work is for the user's own wait to report; the memory is free all
+         * the same. */
         queue->waited_from = first;
         atomic_store(&queue->first_pending, 0);
         if (tdmi_queue_drain(queue) == TDM_OK) continue;
@@ -142,8 +142,7 @@ void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use) {
     device->pool.stats.cached += block->size;
     block->released = atomic_load(&device->sequence);
     const uint64_t user = atomic_exchange(&block->user, 0);
-    if (user != 0)
-        atomic_store(&block->former, user); /* what was before, came before this user's work */
+    if (user != 0) atomic_store(&block->former, user); /* earlier work came before this user's */
     block->next = device->pool.cached;
     device->pool.cached = block;
 }

@@ -130,13 +130,13 @@ static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_p
     return make_parts(device->facts, variant, tdmi_user_kernel_of(device, variant.user), parts);
 }
 
-/* What compiles it, in all that the result depends on; "" where nothing does, or nothing is kept. */
+/* The compiler, with all that the result depends on; "" where there is none, or nothing is kept. */
 static const char *compiler_of(const tdm_device *device, const tdmi_program_source *source) {
     if (!device->backend->compiler) return device->facts->cache_key;
     return source->variant.user && !source->is_interpreted ? device->backend->compiler() : "";
 }
 
-/* What a program is built for: where there is one for all ways to store, they are the launch's. */
+/* The variant that a program is built for: where there is one for all ways to store, they are the launch's. */
 static tdmi_variant built_variant(const tdm_device *device, tdmi_variant variant) {
     if (device->backend->compiler && variant.user)
         variant.op = variant.stream = variant.vectors = 0;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a graph consists of: recording it, and giving it back. */
+/* A graph's pieces of work: recording them, and giving them back. */
 #include "record.h"
 
 tdm_status tdmi_check_not_recording(const char *function, const tdm_queue *queue) {

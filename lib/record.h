@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a graph consists of. A piece of work is a function and its context, and where in that the memory
- * stands that it uses, for it to be exchanged. */
+/* A graph's pieces of work. Each is a function and its context, and the places there of the memory that it uses, for it
+ * to be exchanged. */
 #ifndef TDMI_RECORD_H
 #define TDMI_RECORD_H
 
@@ -19,7 +19,7 @@ typedef struct tdmi_work {
 } tdmi_work;
 
 /* A buffer with a reference: of an operation whose arguments were found right, or `used` by work that was
- * recorded of one. What is not used by the end of recording, as an operation was refused, is given back. */
+ * recorded of one. Memory that is not used by the end of recording, as an operation was refused, is given back. */
 typedef struct tdmi_held {
     tdm_buffer *buffer;
     uint64_t operation; /* that named it last */
@@ -39,12 +39,12 @@ struct tdm_graph {
     tdm_queue *queue;   /* NULL once that was destroyed */
     tdmi_work *first, **last;
     size_t length;
-    tdmi_work *former;   /* what was recorded before, and is not taken over yet */
+    tdmi_work *former;   /* recorded before, and not taken over yet */
     uint64_t operations; /* whose arguments were looked at */
     tdmi_held *held;
     size_t held_count, held_room;
     tdmi_block *scratch;  /* all that was taken; the first is the one in use */
-    tdmi_outcome outcome; /* what failed while it was recorded */
+    tdmi_outcome outcome; /* the first failure while it was recorded */
     tdmi_graph_state state;
     int failures;           /* captures that failed since it was recorded */
     tdmi_bcapture *capture; /* the driver's graph; NULL: none was made */

@@ -6,7 +6,7 @@
 tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) {
     tdm_device *device = queue->device;
     tdm_status status = TDM_OK;
-    /* What a graph has recorded goes on using a smaller block, too. */
+    /* A recorded graph goes on using a smaller one. */
     tdmi_block **scratch = queue->lender ? &queue->lender->scratch : &queue->scratch;
     tdmi_block *before = *scratch;
     if (!before || before->size < size) {

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The way of operations to the backend. What is recorded is the same call, with copies of what it is
- * given. */
+/* The way of operations to the backend. A recording holds the same call, with copies of its arguments. */
 #include "submit.h"
 
 #include "record.h"

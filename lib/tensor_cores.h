@@ -14,7 +14,7 @@ enum { TDMI_TENSOR_FORMS = 4 };
  * out exactly right. Any thread. */
 bool tdmi_tensor_takes(tdm_device *device, const tdmi_gemm *gemm);
 
-/* What all kernels of products take. */
+/* The arguments of all kernels of products. */
 tdm_matmul_args tdmi_matmul_args(const tdmi_gemm *gemm);
 tdmi_variant tdmi_matmul_variant(const tdmi_gemm *gemm, tdmi_kernel_id kernel);
 
@@ -26,7 +26,7 @@ typedef struct tdmi_tensor_launch {
 } tdmi_tensor_launch;
 tdmi_tensor_launch tdmi_tensor_plan(const tdmi_device_facts *facts, const tdmi_gemm *gemm);
 
-/* What becomes of the product there, as the end of a sentence: "" where the device has no such cores, or the product
+/* How the product is computed there, as the end of a sentence: "" where the device has no such cores, or the product
  * cannot use them. */
 const char *tdmi_tensor_text(tdm_device *device, const tdmi_gemm *gemm);
 

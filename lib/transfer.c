@@ -5,7 +5,7 @@
 #include "device_copy.h"
 #include "submit.h"
 
-/* What every transfer checks: objects, their devices, and the range inside the buffer. */
+/* The checks of every transfer: objects, their devices, and the range inside the buffer. */
 static tdm_status check_range(const char *function, const char *name, const tdm_buffer *buffer,
                               size_t offset, size_t size) {
     if (!buffer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What tdm_matmul_tune and tdm_rows_tune have measured on a device, kept in the cache directory: one entry with its
+/* The measurements of tdm_matmul_tune and tdm_rows_tune on a device, kept in the cache directory: one entry with its
  * products, one with its rows, and one for the settings of each library that has any. */
 #include "tuned.h"
 

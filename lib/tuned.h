@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What tdm_matmul_tune and tdm_rows_tune have measured on a device, kept in the cache directory. */
+/* The measurements of tdm_matmul_tune and tdm_rows_tune on a device, kept in the cache directory. */
 #ifndef TDMI_TUNED_H
 #define TDMI_TUNED_H
 
@@ -31,8 +31,8 @@ typedef struct tdmi_tuned_table {
 
 tdmi_tuned_product tdmi_tuned_product_of(const tdmi_gemm *gemm);
 
-/* What was kept for a device at the first call in this process, so that a choice never changes in
- * it; NULL when there is nothing. Never freed. Any thread. */
+/* The measurements kept for a device at the first call in this process, so that a choice never
+ * changes in it; NULL when there are none. Never freed. Any thread. */
 const tdmi_tuned_table *tdmi_tuned_of(const char *backend, const tdmi_device_facts *facts);
 
 /* The nearest product that was measured, if it is near enough to tell of this one; else NULL. *exact: it is

@@ -21,7 +21,7 @@ typedef struct tdmi_user_kernel {
     size_t args_size;
     size_t key_size;
     struct tdmi_user_kernel *next;
-    char key[]; /* what it was made of */
+    char key[]; /* text, options and dtypes it was made of */
 } tdmi_user_kernel;
 
 /* The kernel of that key; NULL when there is none. */

@@ -61,7 +61,7 @@ static void pack(const tdm_tensor *view, const char *from, char *to) {
     }
 }
 
-/* What the program's tensor has, contiguous; NULL with v->call.status. Waits for the queue. */
+/* The elements of the program's tensor, contiguous; NULL with v->call.status. Waits for the queue. */
 static void *contents(verification *v, const tdm_tensor *x) {
     int64_t span = 1;
     const size_t size = tdm_dtype_size(x->dtype), count = count_of(x);
@@ -191,7 +191,7 @@ tdmi_verification *tdmi_verify_begin(const char *function, tdm_queue *queue, con
         tdmi_free(v);
         return NULL;
     }
-    queue->verifies = false; /* what the operation calls is a part of it */
+    queue->verifies = false; /* calls within the operation are a part of it */
     v->call.status = find_reference(queue);
     bool covered = v->call.status == TDM_OK;
     for (int i = 0; i < count && covered; i++) {
@@ -239,7 +239,7 @@ static tdm_status make_all(verification *v, bool sizes) {
     return TDM_OK;
 }
 
-/* What the reference has written; where the residual was added before, the sum is its operand 0. */
+/* Copies of the reference's results; where the residual was added before, the sum is its operand 0. */
 static tdm_status keep_outputs(verification *v, void *kept[TDMI_VERIFY_MOST]) {
     TDMI_TRY(tdm_queue_finish(v->user->reference));
     for (int i = 0; i < v->count; i++) {
@@ -308,7 +308,7 @@ static double largest_of(tdm_dtype dtype) {
     return dtype == TDM_F64 ? DBL_MAX : dtype == TDM_F16 ? 65504.0 : (double)FLT_MAX;
 }
 
-/* What the bounds of a whole row, or of all, are made of. */
+/* The numbers that bounds of a whole row, or of all, are made of. */
 typedef struct row_size {
     size_t row;
     bool known;
@@ -346,8 +346,8 @@ static double layer_norm_size(const verification *v, size_t row, size_t cols) {
     return most / hypot(most * sqrt(squares / (double)cols), sqrt(v->rule.number));
 }
 
-/* Each weight is off by a factor of at most exp(error) either way. M is Σ w |v|. What of them is below the
- * normal numbers may be lost. Infinite where the scores may overflow, or the sum of powers times v. */
+/* Each weight is off by a factor of at most exp(error) either way. M is Σ w |v|. Weights below the normal numbers may
+ * be lost. Infinite where the scores may overflow, or the sum of powers times v. */
 static double attention_error(const verification *v, size_t row, double m, double y,
                               row_size *known) {
     const tdm_tensor *const keys = &v->given[KEYS];
@@ -438,7 +438,7 @@ static bool is_right(const verification *v, int out, const void *results, size_t
     if (v->rule.kind == TDMI_VERIFY_ATTENTION && !isfinite(y)) return !isfinite(got);
     if (isnan(y)) return isnan(got);
     if (isinf(y)) return got == y;
-    /* what overflows on the way has no bound */
+    /* intermediate overflow has no bound */
     if (m > largest_of(v->arithmetic) / 2) return true;
     double error = out == 4 && v->rule.adds_residual ? 0 : error_of(v, out, n, y, known);
     if (isinf(error)) return true;

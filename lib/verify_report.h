@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What is said of a result that TANDEM_VERIFY found to be wrong, and the file with its operands. */
+/* The report of a result that TANDEM_VERIFY found to be wrong, and the file with its operands. */
 #ifndef TDMI_VERIFY_REPORT_H
 #define TDMI_VERIFY_REPORT_H
 

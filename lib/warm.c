@@ -95,7 +95,7 @@ static tdm_status add_usual(variant_list *list, const tdm_device *device, tdm_dt
     return TDM_OK;
 }
 
-/* What the threads share. */
+/* Shared by the threads. */
 typedef struct warming {
     tdm_device *device;
     const variant_list *list;

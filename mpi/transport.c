@@ -16,7 +16,7 @@
 #endif
 #endif
 
-/* What one message of MPI carries, whose counts are ints. */
+/* The most bytes of one message of MPI, whose counts are ints. */
 #define PIECE ((size_t)1 << 30)
 
 /* The class of errors of an MPI that reports failed processes (ULFM): Open MPI 5, MPICH. Of a message, the other

@@ -10,11 +10,11 @@
 #include "reference/values.h"
 
 /* Error of a sum of n terms of one sign, relative to it, in eps: half for each addition, in whichever order; and at any
- * length below 64, as no more than 64 are added one after the other and blocks keep what adding them up loses. What is
- * rounded besides, such as squares and a quotient, is in the 8. */
+ * length below 64, as no more than 64 are added one after the other and blocks keep what adding them up loses. Other
+ * roundings, such as those of squares and a quotient, are in the 8. */
 static inline double sum_factor(int64_t n) { return fmin(8.0 + 0.5 * (double)n, 64.0); }
 
-/* What n products or squares that are added lose where they are subnormal: half of the smallest such number each. */
+/* The loss of n products or squares that are added, where they are subnormal: half of the smallest such number each. */
 static inline double lost_products(tdm_dtype dtype, int64_t n) {
     return 0.5 * (double)n * (dtype == TDM_F64 ? 0x1p-1074 : 0x1p-149);
 }

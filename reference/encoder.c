@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What one sentence is computed in. */
+/* The arrays of one sentence. */
 typedef struct room {
     double *q, *k, *v, *context, *y; /* [tokens, hidden] */
     double *wide;                    /* [tokens, intermediate] */

@@ -6,7 +6,7 @@
 # kept corpus of tests/fuzz/corpus. Needs clang with its runtime (Debian: clang libclang-rt-14-dev).
 # Usage: scripts/fuzz.sh [EXECUTIONS [expressions|kernels|safetensors|names|environment|records|holders]]
 #        (default: 10000000 expressions)
-# What it finds stays in build/fuzz/found-TARGET; an input that fails is written to build/fuzz.
+# Its finds stay in build/fuzz/found-TARGET; an input that fails is written to build/fuzz.
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."

@@ -291,7 +291,7 @@ part_peers() {
     bench peers:gpu peers 90 --device "$cuda" --profile gpu --peers python3
 }
 
-# What is found is kept apart, so that all that is measured here is measured as it comes.
+# Its results are kept apart, so that all that is measured here is measured as it comes.
 rows() { # PART DEVICE
     one "$1" +600 '[1-9][0-9]* operations? on rows measured' env TANDEM_CACHE_DIR="$work/$1" \
         "$tdm" tune --rows --each --device "$2" --budget $(((part_end - EPOCHSECONDS) * 4 / 5 + 1))
@@ -343,7 +343,7 @@ sanitizer=$(PATH=$PATH${toolkit:+:$toolkit/bin:$toolkit/compute-sanitizer} && co
 {
     [ -z "${GPU_CHECK_DEVICES:-}" ] ||
         echo "A rehearsal on $GPU_CHECK_DEVICES: no GPU was looked for, none was checked."
-    tell_versions "$toolkit" "$sanitizer" "$driver"
+    print_versions "$toolkit" "$sanitizer" "$driver"
 } 2>&1 | tee "$out/summary.txt"
 driver_opencl=''
 [ ! -e "${driver:-none}/libnvidia-opencl.so.1" ] || driver_opencl=yes

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a child sends the program that started it: lines of words separated by tabs, in which '\\'
+/* A child's answer to the program that started it: lines of words separated by tabs, in which '\\'
  * and newlines are escaped and no other control byte occurs.
  *
  *   tandem-answer 1                                  first

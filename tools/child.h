@@ -22,7 +22,7 @@ typedef struct child_result {
     child_end end;
     int code;
     double seconds;       /* how long it was allowed to be silent */
-    char *answer;         /* what it wrote to its answer, with a NUL after it; never NULL */
+    char *answer;         /* as it wrote it, with a NUL after it; never NULL */
     char last_words[200]; /* the last line on its standard error, in printable ASCII; or "" */
 } child_result;
 

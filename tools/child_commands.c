@@ -33,7 +33,7 @@ static void answer_item(tdm_diagnostic_kind kind, char state, const char *subjec
 static void answer_devices(void) {
     size_t count, chosen;
     const tdm_device_info *info;
-    /* what is refused here is among the diagnostics */
+    /* a refusal here is among the diagnostics */
     if (tdm_get_device_count(&count) != TDM_OK) count = 0;
     for (size_t i = 0; i < count; i++) {
         if (tdm_get_listed_device(i, &info) != TDM_OK) continue;

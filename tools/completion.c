@@ -28,7 +28,7 @@ static void offer_devices(const char *begun, const char *before) {
 
 static bool has_devices(const char *operand) { return operand && strstr(operand, "DEVICE"); }
 
-/* What the option's value can be; `before` is what stands before it in the same word: "--op=", "f32,". */
+/* The possible values of the option; `before` is the text before them in the same word: "--op=", "f32,". */
 static void offer_values(const option_spec *o, const char *begun, size_t start) {
     char before[512];
     const char *comma = o->is_list ? strrchr(begun + start, ',') : NULL;

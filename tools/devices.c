@@ -118,7 +118,7 @@ static void warn(tdm_log_level level, const char *line, void *user) {
     fprintf(stderr, "tdm devices: %s\n", line);
 }
 
-/* What does not change from one moment to the next; the caller frees snapshot->rows. */
+/* The part that does not change from one moment to the next; the caller frees snapshot->rows. */
 static int list_devices(device_snapshot *snapshot) {
     memset(snapshot, 0, sizeof *snapshot);
     tdm_status status = TDM_OK;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What `tdm devices` shows, and the ways to show it. */
+/* The content of `tdm devices`, and the ways to show it. */
 #ifndef TOOLS_DEVICES_H
 #define TOOLS_DEVICES_H
 

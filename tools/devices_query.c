@@ -142,7 +142,7 @@ static json_t *select_fields(const json_t *device, const devices_query *query) {
     return object;
 }
 
-/* What a cell of the table shows; the caller frees it. Control bytes would move the cursor. */
+/* The text of a cell of the table; the caller frees it. Control bytes would move the cursor. */
 static char *format_cell(const json_t *value) {
     char *text = json_is_string(value) ? copy_text(json_string_value(value))
                  : json_is_null(value) ? copy_text("-")

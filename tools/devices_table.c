@@ -25,8 +25,8 @@ static const cell titles[LINES][COLUMNS] = {
     {"Type", "API / driver", "Held by Tandem", "Temperature"},
     {"Units", "Bus address = same card", "Arithmetic", "Power / limit"}};
 
-/* A text cut to the width, ending in '~' then: no vendor's name pushes the table apart. What could
- * move the cursor, or is wider or narrower than a byte, becomes '?'. */
+/* A text cut to the width, ending in '~' then: no vendor's name pushes the table apart. A character
+ * that could move the cursor, or is wider or narrower than a byte, becomes '?'. */
 static void fit(cell out, int width, const char *text) {
     int length = 0;
     for (; text[length] && length < width && length < MAX_CELL - 1; length++)

@@ -37,7 +37,7 @@ const command_spec doctor_spec = {
         "Then each device is judged, which takes about a second and the compiling of one more "
         "kernel: multiplication, division and square root of f32 and f64, subnormals, how a "
         "struct of arguments arrives, sums over a group's lanes, memory that the host maps, and a "
-        "product, all compared with the host's f64. What is wrong is listed with what depends on "
+        "product, all compared with the host's f64. Wrong results are listed with what depends on "
         "it "
         "and what to do. How long a launch takes and how fast copies are is shown, and said to be "
         "slow "
@@ -88,8 +88,8 @@ static void list_together(examination *e) {
                             "names"});
 }
 
-/* What the library says, but for drivers that were tried alone, which are known better, and for the
- * folder of a listing without the broken ones. */
+/* The library's diagnostics, but for drivers that were tried alone, which are known better, and for
+ * the folder of a listing without the broken ones. */
 static void take_items(examination *e) {
     for (size_t i = 0; i < e->listing.item_count; i++) {
         const finding *item = &e->listing.items[i];

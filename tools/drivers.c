@@ -25,7 +25,7 @@ static bool make_folder(drivers *all) {
 
 static void remove_folder(const char *path);
 
-/* What is in a folder, whose path is the context. */
+/* A file of a folder, whose path is the context. */
 static void remove_entry(void *context, const char *name) {
     char path[2 * DRIVER_PATH];
     const int length = snprintf(path, sizeof path, "%s/%s", (const char *)context, name);
@@ -139,7 +139,7 @@ static void ask_alone(const drivers *all, driver *one, double seconds) {
     answer_ask(list, changes, seconds, &one->alone);
 }
 
-/* What the library itself says of a driver that did not bring the process down: its file's item
+/* The library's own diagnostics of a driver that did not bring the process down: its file's item
  * and its platforms'. */
 static void judge(const driver *one, finding *out, char *detail, size_t size) {
     const answer *alone = &one->alone;
@@ -168,7 +168,7 @@ static void judge(const driver *one, finding *out, char *detail, size_t size) {
     if (n < size) snprintf(detail + n, size - n, ", which gives no device");
 }
 
-static void tell_driver(driver *one, findings *list) {
+static void report_driver(driver *one, findings *list) {
     char detail[2048], advice[192];
     finding found = {TDM_DIAGNOSTIC_DRIVER, FINDING_BROKEN, one->icd ? one->icd->file : one->label,
                      detail, broken_advice};
@@ -202,7 +202,7 @@ bool drivers_try(drivers *all, double seconds, findings *list) {
     for (size_t i = 0; i < all->count && !tdmi_interrupt_caught(); i++) {
         driver *one = &all->items[i];
         if (!one->icd || !one->icd->fault[0]) ask_alone(all, one, seconds);
-        tell_driver(one, list);
+        report_driver(one, list);
     }
     return true;
 }

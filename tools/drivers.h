@@ -14,7 +14,7 @@ typedef struct driver {
     const icd *icd; /* NULL for a backend */
     tdm_backend backend;
     char label[1600]; /* "pocl.icd (libpocl.so.2.9.0)" with its folder, "the cuda backend" */
-    answer alone;     /* what it lists when nothing else does */
+    answer alone;     /* its devices when no other driver is there */
     bool asked, good;
 } driver;
 

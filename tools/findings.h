@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What `tdm doctor` found: diagnostics of the library, and what the program tried itself. */
+/* The findings of `tdm doctor`: diagnostics of the library, and the program's own trials. */
 #ifndef FINDINGS_H
 #define FINDINGS_H
 

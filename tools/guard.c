@@ -47,7 +47,7 @@ void guard_at_interrupt(const char *format, ...) {
 
 typedef struct watched {
     tdmi_child child;
-    bool listed, ended; /* what it reported */
+    bool listed, ended; /* as reported */
     bool hung;          /* killed, because it took too long to list */
     tdmi_child_end end;
 } watched;

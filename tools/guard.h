@@ -19,7 +19,8 @@ int guard_run(int argc, char **argv, double seconds, bool again);
 /* The same with changes to the child's environment (child.h), once. */
 int guard_run_with(int argc, char **argv, const char *const *changes, double seconds);
 
-/* What the child prints to stderr, as "tdm ...", when Ctrl-C or SIGTERM ends it; said again when it has changed. */
+/* The text that the child prints to stderr, as "tdm ...", when Ctrl-C or SIGTERM ends it; sent again when it has
+ * changed. */
 void guard_at_interrupt(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The child's side: the devices have been listed, nothing is timed from here on; and the command

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What --help says, from a command's table. */
+/* The text of --help, from a command's table. */
 #include <stdio.h>
 #include <string.h>
 

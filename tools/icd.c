@@ -39,7 +39,7 @@ static icd *add(icd_list *list, const char *file) {
     return made;
 }
 
-/* What a file is that cannot be read as one. */
+/* The kind of a file that cannot be read as one. */
 static const char *name_of_kind(tdmi_file_kind kind) {
     return kind == TDMI_FILE_FOLDER   ? "a folder"
            : kind == TDMI_FILE_PIPE   ? "a FIFO, on which an ICD loader may wait for ever"

@@ -8,7 +8,7 @@
 
 typedef struct icd {
     char file[1024];   /* the .icd file; the variable's name where one names the library itself */
-    char library[512]; /* what it names, in printable ASCII; "" when it names nothing */
+    char library[512]; /* the name in it, in printable ASCII; "" when it has none */
     char text[512];    /* of a file, as it is */
     char fault[256];   /* why it can be no driver, or "" */
     bool is_file;

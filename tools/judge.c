@@ -266,7 +266,7 @@ bool norm_find_wrong(const float *x, const float *y, int *row, int *column, doub
     return false;
 }
 
-/* What rounding makes of such numbers is about one unit in the last place of the sum of their sizes, in any order;
+/* The rounding error of such numbers is about one unit in the last place of the sum of their sizes, in any order;
  * TF32 or a sum in f16 is off by 50 and more. */
 static void compare_product(const float *y, const float *w, const float *c) {
     for (int i = 0; i < NORM_ROWS * WIDTH; i++) {
@@ -344,7 +344,7 @@ static void judge_memory(tdm_tensor **t) {
 #define SLOW_COPY 1e9
 #define SECONDS_TO_MEASURE 0.1
 
-/* What is measured: 0 a launch until its end, 1 a copy to the device, 2 one from it. Seconds of the fastest of
+/* The measurements: 0 a launch until its end, 1 a copy to the device, 2 one from it. Seconds of the fastest of
  * several, HUGE_VAL when one fails. */
 static double fastest(int what, tdm_tensor **t, void *host) {
     double best = HUGE_VAL;

@@ -19,7 +19,7 @@ void norm_values(int seed, float *x);
 /* The row and column of the first value of y that is not the LayerNorm of x, computed in f64, or false. */
 bool norm_find_wrong(const float *x, const float *y, int *row, int *column, double *wanted);
 
-/* One device in a process, in this order. What may crash or hang is a step of the answer. */
+/* One device in a process, in this order. Everything that may crash or hang is a step of the answer. */
 void judge_begin(tdm_device *device, tdm_queue *queue);
 void judge_kernel(void);     /* of the program's own: arithmetic, arguments, groups */
 void judge_operations(void); /* mapped memory, a product, launches and copies */

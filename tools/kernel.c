@@ -61,8 +61,8 @@ const command_spec kernel_check_spec = {
         "CUDA C++ by NVRTC, which needs no GPU, and as C by the C compiler of the machine. "
         "With --run the kernel also runs on Oclgrind, a simulator of a GPU, which finds reads and "
         "writes outside of tensors and races between lanes. Floats are random there, integers 0."
-        "\n\nA backend without a compiler here is not checked. What a compiler says has the file's "
-        "name and lines.",
+        "\n\nA backend without a compiler here is not checked. A compiler's messages have the "
+        "file's name and lines.",
     .options = option_table,
     .exit_status =
         "0 it compiles wherever there is a compiler, and runs, 1 it does not, or nothing "
@@ -96,7 +96,7 @@ static int refuse(const char *value, const char *part, size_t length, const char
     return EXIT_USAGE;
 }
 
-/* What follows a tensor's name: ":TYPE", ":TYPE:SHAPE" or "::SHAPE". */
+/* The text after a tensor's name: ":TYPE", ":TYPE:SHAPE" or "::SHAPE". */
 static int take_tensor(kernel_request *r, const char *value, const char *rest) {
     const size_t place = r->parameter_count;
     tdm_dtype dtype = TDM_F32;

@@ -96,7 +96,7 @@ static int take(void *context, int id, char *value) {
     return EXIT_OK;
 }
 
-/* What only the build asks for: ".man NAME". */
+/* For the build alone: ".man NAME". */
 static int print_for_build(int argc, char **argv) {
     const bool is_page = argc == 2 && strcmp(argv[0], ".man") == 0;
     const command_spec *spec = is_page ? options_subcommand(&tdm_spec, argv[1]) : NULL;

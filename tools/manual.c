@@ -8,7 +8,7 @@
 
 #include "options.h"
 
-/* What is not itself in roff: a dash has to stay one that can be copied into a shell, and a line
+/* Characters that roff reads otherwise: a dash has to stay one that can be copied into a shell, and a line
  * that begins with a point or a quote would be a macro. */
 static void print_escaped(const char *text, int size) {
     bool first = true;

@@ -12,7 +12,7 @@ typedef const char *const *(*word_list)(void);
 
 typedef struct option_spec {
     const char *name;     /* "json", which is written --json */
-    int id;               /* what the command knows it by */
+    int id;               /* its number within the command */
     const char *argument; /* "FILE"; "[SECONDS]" where it may be left out; NULL: it takes none */
     const char *help;     /* a phrase or a few sentences; printing them breaks the lines */
     word_list words;      /* all that its value can be; NULL: anything, which the command judges */
@@ -77,7 +77,7 @@ const char *options_last_name(const command_spec *spec);
 void options_paragraphs(const char *text, void (*visit)(void *context, const char *text, int size),
                         void *context);
 
-/* What --help says: at most 80 columns wide. */
+/* The text of --help: at most 80 columns wide. */
 void options_print_help(const command_spec *spec, FILE *stream);
 
 /* For the build: the man page of the program or of a command. */

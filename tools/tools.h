@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the commands of the program `tdm` share. */
+/* Shared by the commands of the program `tdm`. */
 #ifndef TOOLS_H
 #define TOOLS_H
 
@@ -40,7 +40,7 @@ int refuse_word(const char *command, const char *what, const char *word, const c
  * nothing after. Else says that the option wants such a number, and returns EXIT_USAGE. */
 int take_seconds(const char *command, const char *option, const char *text, double *seconds);
 
-/* What --dtype can be. */
+/* The values of --dtype. */
 const char *const *dtype_words(void);
 
 /* Prints the library's last error as "tdm COMMAND: …"; returns EXIT_FAILED. */

@@ -196,7 +196,7 @@ typedef struct tally {
     bool lost; /* the device was */
 } tally;
 
-/* What Ctrl-C prints from now on. */
+/* The text that Ctrl-C prints from now on. */
 static void say_what_is_kept(const tally *sum, size_t all) {
     guard_at_interrupt("tune: stopped: %zu of %zu products measured, %zu of them kept, %zu faster "
                        "than before",

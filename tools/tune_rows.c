@@ -135,7 +135,7 @@ static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_i
                            "than the usual way",
                            sum.measured, count, sum.unkept ? "" : " and kept", sum.faster);
         bench_progress(i + 1, count, text);
-        /* what comes first matters more than that all is measured */
+        /* the first rows matter more than that all are measured */
         measure(queue, &item, share > 0.4 ? share : 0.4, &sum);
     }
     printf(

@@ -129,7 +129,7 @@ def field(number, value):
 
 
 def onnx_value(name, kind, shape):
-    """What goes in or out: the name, the type of its elements, and its extents, of which some are names."""
+    """An input or output: its name, its elements' type, and its extents, some of them names."""
     dims = b"".join(field(1, field(2 if isinstance(extent, str) else 1, extent)) for extent in shape)
     return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
 

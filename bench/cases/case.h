@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A case: one operation, one dtype, one shape. The table of cases is in cases.c. There are two
- * kinds of operations. What works on buffers of one device is a plan, a call and a float64
- * reference (ops_*.c), and the run does the rest. What needs more, a second device or a file, is a
+ * kinds of operations. A case on buffers of one device is a plan, a call and a float64 reference
+ * (ops_*.c), and the run does the rest. A case that needs more, a second device or a file, is a
  * task (task.h, tasks_*.c), which does more itself. */
 #ifndef BENCH_CASE_H
 #define BENCH_CASE_H

@@ -29,7 +29,7 @@ struct bench_task {
     size_t state_size;
     /* False with row->problem where it fails; destroy is called then too. */
     bool (*prepare)(bench_task_run *run);
-    /* The work once, waited for. What failed is run->failure, else tdm_last_error. */
+    /* The work once, waited for. A failure is in run->failure, else in tdm_last_error. */
     tdm_status (*call)(bench_task_run *run);
     /* Compares the results of the last call. */
     void (*check)(bench_task_run *run, bench_verdict *verdict);

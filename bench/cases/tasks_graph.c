@@ -14,7 +14,7 @@ enum { LAYERS = 12, OPS = 5 };
 
 typedef struct network network;
 struct network {
-    tdm_status (*run)(network *n, tdm_tensor *y); /* what is recorded */
+    tdm_status (*run)(network *n, tdm_tensor *y); /* the recorded calls */
     int64_t nodes;
     tdm_queue *queue;
     tdm_graph *graph;

@@ -92,7 +92,7 @@ static const char *put_error(const bench_row *row, cell text) {
 static const struct {
     const char *title, *class;
     const char *(*put)(const bench_row *row, cell text);
-    const char *sentence; /* what it is, where that is not plain */
+    const char *sentence; /* its explanation, where it needs one */
 } columns[] = {
     {"device", "", put_devices, NULL},
     {"operation", "", put_op, NULL},

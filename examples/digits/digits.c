@@ -16,7 +16,7 @@
 
 enum { PIXELS = 64, HIDDEN1 = 128, HIDDEN2 = 64, CLASSES = 10, WEIGHTS = 9 };
 
-/* What a right implementation gives on this data. */
+/* The results of a right implementation on this data. */
 enum { EXPECTED_IMAGES = 360, EXPECTED_RIGHT = 351 };
 static const double max_logit_error = 1e-4;
 

@@ -138,8 +138,8 @@ static double largest_error(ladder *l) {
     return worst;
 }
 
-/* What rounding may do to a mean of n numbers near `mean` that are added one after the other, which is what the first
- * two steps do on one lane, and twice that for the rest. Blocks and partial sums add far fewer. */
+/* The error by rounding of a mean of n numbers near `mean` that are added one after the other, as the first two steps
+ * do on one lane, and twice that for the rest. Blocks and partial sums add far fewer. */
 static double bound(const ladder *l, int step) {
     const double terms = step <= 2 ? (double)l->cols : 64 + (double)l->cols / 64;
     return 2 * (terms + 8) * half_ulp * mean;

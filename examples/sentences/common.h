@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What all parts of the program use. */
+/* Shared by all parts of the program. */
 #ifndef SENTENCES_COMMON_H
 #define SENTENCES_COMMON_H
 

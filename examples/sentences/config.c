@@ -18,7 +18,7 @@ config config_minilm(void) {
                     .epsilon = 1e-12};
 }
 
-/* What stands after "key": in a flat object of JSON; NULL where there is no such key. */
+/* The value of "key": in a flat object of JSON; NULL where there is no such key. */
 static const char *find_value(const char *json, const char *key) {
     const size_t length = strlen(key);
     for (const char *at = strchr(json, '"'); at; at = strchr(at + 1, '"')) {

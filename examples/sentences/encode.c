@@ -9,7 +9,7 @@
 
 #include "common.h"
 
-/* What a batch is computed in. Each is released with the batch, or kept by a graph. */
+/* The tensors of a batch. Each is released with the batch, or kept by a graph. */
 typedef struct workspace {
     tdm_tensor x, y;    /* [tokens, hidden]: the residual stream, and what is added to it */
     tdm_tensor qkv;     /* [tokens, 3 hidden] */

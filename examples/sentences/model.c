@@ -174,7 +174,7 @@ bool model_load(tdm_queue *queue, const char *folder, const config *c, tdm_dtype
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     if (!ok(tdm_load(queue, path, NULL, &dict))) return false;
     const bool good = model_init(queue, dict, path, c, dtype, m);
-    tdm_state_dict_destroy(dict); /* what the model keeps stays */
+    tdm_state_dict_destroy(dict); /* the model's references stay */
     return good;
 }
 

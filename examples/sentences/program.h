@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a command works with. */
+/* The objects of a command. */
 #ifndef SENTENCES_PROGRAM_H
 #define SENTENCES_PROGRAM_H
 
@@ -10,7 +10,7 @@ typedef struct options {
     const char *folder; /* of the model; NULL: none was given */
     const char *out;    /* where embed writes; NULL: standard output */
     tdm_dtype dtype;
-    const char *files[2]; /* what the command is given */
+    const char *files[2]; /* the command's arguments */
 } options;
 
 /* A model on a device, with its vocabulary. */

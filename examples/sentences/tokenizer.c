@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What transformers' BertTokenizer makes of a text for an uncased model, step by step:
+/* The steps of transformers' BertTokenizer for an uncased model:
  *
  *   1. Control characters are dropped, white space of any kind parts words, accents and capitals go, punctuation
  *      and ideographs are words by themselves (unicode.h).
@@ -30,7 +30,7 @@ struct tokenizer {
     int32_t unknown, first, last;
 };
 
-/* What stands for itself wherever it is in a text. */
+/* Words that stand for themselves wherever they are in a text. */
 static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
 static size_t hash(const char *text, size_t size) { /* FNV-1a */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a code point is to the tokenizer. */
+/* The classes of code points for the tokenizer. */
 enum kind {
     LETTER,      /* any that is none of the others: a part of a word */
     DROPPED,     /* control, format, private use, and the marks that carry accents */

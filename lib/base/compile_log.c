@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a compiler said, for each thread: of any length, and so not where the last error is. */
+/* Each thread's last compiler log. It has any length, so it is kept apart from the last error. */
 
 #include <tandem/kernel.h>
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the host knows of each dtype: what the public list says, and the numbers that elements hold. */
+/* Facts about each dtype on the host: those of the public list, and the numbers that elements hold. */
 #ifndef TDMI_DTYPE_H
 #define TDMI_DTYPE_H
 

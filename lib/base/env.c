@@ -273,7 +273,7 @@ enum { VARIABLES = sizeof variables / sizeof *variables };
 
 static const char *settings[VARIABLES]; /* their texts, once they were read; NULL: not set */
 
-/* What tdm_configure was given. */
+/* The values that tdm_configure was given. */
 static struct {
     bool given;
     const char *text; /* NULL: as if the variable were not set */
@@ -344,7 +344,7 @@ static void find_cache_directory(void) {
 
 static void mark_forked(void) { tdmi_forked = 1; }
 
-/* What the environment does not change: defaults, and what the program has configured. */
+/* The values without the environment: defaults, and the program's own by tdm_configure. */
 static void begin(void) {
     values = (tdmi_env){
         .cpu_devices = 1, .cache_variable = "", .privileged = tdmi_process_is_privileged()};

@@ -31,8 +31,8 @@ typedef struct tdmi_outcome {
 void tdmi_outcome_add(tdmi_outcome *outcome, tdm_status status);
 tdm_status tdmi_outcome_end(const tdmi_outcome *outcome) TDM_MUST_USE;
 
-/* What is done between these two may fail in part though the call succeeds: the end, with TDM_OK, puts back the message
- * that the thread had. They nest; the outermost counts. */
+/* Work between these two may fail in part though the call succeeds: the end, with TDM_OK, puts back the message that
+ * the thread had. They nest; the outermost counts. */
 void tdmi_attempt_begin(void);
 tdm_status tdmi_attempt_end(tdm_status status);
 #define TDMI_ATTEMPT(call) (tdmi_attempt_begin(), tdmi_attempt_end(call))

@@ -166,7 +166,7 @@ bool tdmi_profile_begin(const char *category, const char *name) {
     return true;
 }
 
-/* What does not fit is left out, so that the event stays whole. */
+/* Text that does not fit is left out, so that the event stays whole. */
 bool tdmi_profile_note(const char *format, ...) {
     va_list list;
     if (depth == 0 || depth > MOST_OPEN) return true;

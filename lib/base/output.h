@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a user has the library write to files by a variable: lines of the log, and the profile, which is a trace in
- * Chrome's format. It calls no other file of the library. */
+/* The files that variables have the library write: lines of the log, and the profile, which is a trace in Chrome's
+ * format. It calls no other file of the library. */
 #ifndef TDMI_OUTPUT_H
 #define TDMI_OUTPUT_H
 
@@ -57,7 +57,7 @@ typedef struct tdmi_profile_span {
     char args[256];
 } tdmi_profile_span;
 
-/* What the innermost span of this thread says so far, if it has one; writing a span; naming a line. */
+/* The innermost span of this thread so far, if it has one; writing a span; naming a line. */
 bool tdmi_profile_innermost(tdmi_profile_span *span);
 void tdmi_profile_write(const tdmi_profile_span *span);
 void tdmi_profile_line(long line, const char *name);

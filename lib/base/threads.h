@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What threads are owed: a call of the library's that is not cut short. */
+/* A promise to threads: no call of the library is cut short. */
 #ifndef TDMI_THREADS_H
 #define TDMI_THREADS_H
 

@@ -53,7 +53,7 @@ static void read_lines(tdmi_blob *blob, tdm_cache_entry *entry) {
         tdmi_clean_text(texts[i], false);
 }
 
-/* What is not a regular file of this user's alone is never read: it may be a FIFO, or a trap. */
+/* Only a regular file that this user alone can write is read: another may be a FIFO, or a trap. */
 static const char *why_untrusted(const tdmi_file_info *info) {
     if (info->kind != TDMI_FILE_REGULAR) return "is not a regular file";
     if (!info->is_ours) return "belongs to another user";

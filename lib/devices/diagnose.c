@@ -57,7 +57,7 @@ static void diagnose_all(void) {
     for (const tdmi_monitor *const *monitor = tdmi_monitors; *monitor; monitor++)
         (*monitor)->diagnose();
     diagnose_selection();
-    (void)tdmi_attempt_end(TDM_OK); /* what is missing is no failure */
+    (void)tdmi_attempt_end(TDM_OK); /* a missing part is no failure */
 }
 
 tdm_status tdm_get_diagnostic_count(size_t *count) {

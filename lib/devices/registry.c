@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The list of devices, made at the first call, and the meaning of device names.
  *
- * What failed by accident is queried again at every later call, until all is known. A list that was
+ * A query that failed by accident is repeated at every later call, until all is known. A list that was
  * given out stays as it is; a longer one, with the new devices after the old, takes its place. */
 #include "devices/registry.h"
 
@@ -62,7 +62,7 @@ static bool is_listed(const device_list *list, const tdmi_backend *backend, size
     return false;
 }
 
-/* What drivers call their devices goes to terminals and into files, cut or not. */
+/* The drivers' names of devices go to terminals and into files, cut or not. */
 static void clean_texts(tdmi_device_facts *facts) {
     tdm_device_info *info = &facts->info;
     char *const texts[] = {info->name,           info->vendor,   info->api_version,
@@ -175,7 +175,7 @@ tdm_status tdmi_registry_get(const tdmi_listed_device **list, size_t *count) {
         tdmi_attempt_end(atomic_load(&newest) ? TDM_OK : status);
         tdmi_mutex_unlock(&lock);
     }
-    /* What was listed before stays, even if the rest failed. */
+    /* Devices listed before stay, even if the rest failed. */
     const device_list *now = atomic_load(&newest);
     *list = now ? now->devices : NULL;
     *count = now ? now->count : 0;

@@ -27,7 +27,7 @@ bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen);
 /* Resolves a name (NULL: the default device) to an index of the list. */
 tdm_status tdmi_registry_find(const char *name, size_t *index) TDM_MUST_USE;
 
-/* What made this one the default device, in words that follow its id and a comma. */
+/* The reason that this is the default device, in words that follow its id and a comma. */
 const char *tdmi_registry_why(const tdm_device_info *chosen);
 
 #endif

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a listed device is doing now: put together from the system, the monitors of the cards, and
- * what the processes that use Tandem tell. Each may be missing. */
+/* The present state of a listed device, put together from the system, the cards' monitors and the
+ * reports of processes that use Tandem. Each may be missing. */
 #include "devices/usage.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ const tdmi_monitor *const tdmi_monitors[] = {
 #undef X
         NULL};
 
-/* What the system would give back at need is not used memory. */
+/* Memory that the system would give back at need is not used. */
 static void ask_system(tdm_device_usage *usage) {
     uint64_t total, available;
     tdmi_machine_memory(&total, &available);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a listed device is doing now. */
+/* The present state of a listed device. */
 #ifndef TDMI_USAGE_H
 #define TDMI_USAGE_H
 

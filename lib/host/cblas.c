@@ -69,7 +69,7 @@ static void begin(cblas_library *c) {
     }
 }
 
-/* What the program has set since then stays. */
+/* A number that the program has set since then stays. */
 static void end(cblas_library *c) {
     TDMI_LOCKED(&c->lock);
     if (--c->products == 0 && c->before > 1 && threads_of_process(c) == 1)

@@ -246,7 +246,7 @@ static const char *find_error(const char *log, const char *file) {
     return log;
 }
 
-/* What it said, and of one that said nothing, or that a signal ended, how it ended. */
+/* The compiler's output; of one that printed nothing, or that a signal ended, how it ended. */
 static tdm_status compile_failure(const folder *self, const char *file,
                                   const tdmi_command_end *ended) {
     enum { LINES = 12, BYTES = 1500 };

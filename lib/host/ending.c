@@ -48,8 +48,8 @@ bool tdmi_use_begin(void) {
     return false;
 }
 
-/* What a library in C++ makes at its first use of a kind ends by a function that exit() calls before all
- * that were registered earlier. So ours is registered after it. */
+/* The objects that a C++ library makes at its first use of a kind are destroyed by a function that exit() calls before
+ * all that were registered earlier. So ours is registered after it. */
 void tdmi_use_end(tdmi_blas_id library, unsigned kind) {
     const uint64_t bit = UINT64_C(1) << kind;
     if ((atomic_load_explicit(&kinds[library], memory_order_relaxed) & bit) == 0 &&

@@ -7,8 +7,8 @@
 
 #include "base/blas_list.h"
 
-/* What is done with a library: a product, where each code path that a library may have is a kind, below
- * TDMI_PRODUCT_KINDS; or one of these. */
+/* A use of a library: a product, where each code path that a library may have is a kind, below TDMI_PRODUCT_KINDS; or
+ * one of these. */
 enum { TDMI_PRODUCT_KINDS = 32, TDMI_KIND_OPEN = TDMI_PRODUCT_KINDS, TDMI_KIND_PREPARE };
 
 /* Around whatever calls a library. False: the process is ending, and the library must not be called any

@@ -217,7 +217,8 @@ static void run_item(void *context, uint32_t item) {
             atomic_store(&job->failed, true);
 }
 
-/* What a library may make at its first product, by dtype, transposes, and whether it is a vector's. */
+/* The kind of product, for each of which a library may make objects at its first one: by dtype, transposes, and whether
+ * it is a vector's. */
 static unsigned kind_of(const tdmi_host_gemm *g) {
     const bool vector = g->m == 1 || g->n == 1;
     return (unsigned)g->dtype << 3 | (g->transpose_a ? 4U : 0U) | (g->transpose_b ? 2U : 0U) |

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What runs on the host's own cores: worker threads, and matrix products of BLAS libraries. Used by the
+/* Work on the host's own cores: worker threads, and matrix products of BLAS libraries. Used by the
  * cpu backend, and by the opencl backend inside native kernels. */
 #ifndef TDMI_HOST_H
 #define TDMI_HOST_H
@@ -21,7 +21,7 @@ int tdmi_worker_count(void);
  * tdmi_parallel have different numbers, below tdmi_worker_count(). */
 int tdmi_worker_number(void);
 
-/* What needs the cores when a loop has ended: most often another loop, for which the workers stay
+/* The next user of the cores when a loop has ended: most often another loop, for which the workers stay
  * awake a moment, or threads that are not ours, such as those of a driver that called us. */
 typedef enum tdmi_next { TDMI_NEXT_LOOP, TDMI_NEXT_OTHERS } tdmi_next;
 
@@ -45,7 +45,7 @@ typedef struct tdmi_host_gemm {
 } tdmi_host_gemm;
 
 /* Memory for the calling thread's work on a part of a product: at least `size` bytes, aligned to 64, with
- * the room that there is; NULL when there is none. What is given back is kept for the next one. */
+ * the room that there is; NULL when there is none. Memory given back is kept for the next caller. */
 void *tdmi_host_scratch_take(size_t size, size_t *room);
 void tdmi_host_scratch_give(void *scratch, size_t room);
 

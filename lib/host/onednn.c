@@ -14,7 +14,7 @@
 #include "host/one_thread.h"
 #include "system_names.h"
 
-/* What is used of oneDNN's C interface. Of its versions 2 and 3 only the way to describe a matrix and
+/* The part of oneDNN's C interface that is used. Of its versions 2 and 3 only the way to describe a matrix and
  * a product differs: in version 2 a description is a struct of the caller's, here some bytes. */
 typedef int64_t dnnl_dim;
 typedef int dnnl_status;
@@ -90,7 +90,7 @@ static struct {
 } dnnl;
 static tdmi_one_thread threads;
 
-/* Debian 13's has another number. What is found by the name without one says its version. */
+/* Debian 13's has another number. A library found by the name without a number reports its version. */
 static const char *const names[] = {TDMI_NAMES_ONEDNN, NULL};
 static tdmi_library library = {
     .title = "oneDNN", .names = names, .advice = "install oneDNN (" TDMI_GET_ONEDNN ")"};
@@ -127,13 +127,13 @@ static const tdmi_symbol symbols[] = {
 };
 enum { SYMBOL_COUNT = sizeof symbols / sizeof *symbols };
 
-/* What a part looks like; two alike have one primitive. */
+/* The description of a part; two that are alike share one primitive. */
 typedef struct part_shape {
     int64_t m, n, k, lda, ldb, ldc;
     int64_t dtype, transposes, has_bias;
 } part_shape;
 
-/* What an execution has to itself: of A, B, C, bias and scratchpad those that there are. */
+/* The arguments of one execution: of A, B, C, bias and scratchpad those that there are. */
 enum { ARGUMENTS = 5 };
 typedef struct execution {
     dnnl_object stream;
@@ -332,8 +332,8 @@ static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
 
 static bool looked; /* under the lock */
 
-/* Which dtypes this version has on this processor is seen by asking for a product. What memory was short
- * for is asked again. */
+/* Which dtypes this version has on this processor is seen by asking for a product. A question that memory was short for
+ * is asked again. */
 static tdm_status look_at_dtypes(void) {
     static const tdm_dtype dtypes[] = {TDM_F16, TDM_BF16};
     const bool complete = (dnnl.md_init && dnnl.matmul_init && dnnl.desc_create) ||

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What calls of all kernels of a user's need, however their rows are run. */
+/* The part of calls that all of a user's kernels share, however their rows are run. */
 #include "kernels/kernel.h"
 
 int64_t tdmi_inner_stride(const tdmi_dims *d, int operand) {

@@ -173,7 +173,7 @@ void tdmi_write_reads(tdmi_writer *self, tdmi_when when) {
             tdmi_write(self, " READ(r%d)", self->e->nodes[i].number);
 }
 
-/* tdm_out_<tensor>: a value as it is stored. What converts looks at T_ID. */
+/* tdm_out_<tensor>: a value as it is stored. Conversions look at T_ID. */
 void tdmi_write_conversions(tdmi_writer *self) {
     for (int i = 0; i < self->e->output_count; i++) {
         const int tensor = self->e->outputs[i].tensor, dtype = self->e->dtypes[tensor];

@@ -43,7 +43,7 @@ static void write_map(tdmi_writer *self, bool compensates) {
     tdmi_write(self, "                }\n                chunk = GROUP_FOLD(scratch, chunk);\n");
 }
 
-/* What is made of a row's value. */
+/* The steps after a row's value is known. */
 static void write_end(tdmi_writer *self) {
     const tdmi_output *y = &self->e->outputs[0];
     if (self->e->has_apply) {

@@ -26,7 +26,7 @@ typedef enum tdmi_node_kind {
     TDMI_NODE_CONSTANT, /* `bits` */
     TDMI_NODE_INDEX,    /* of the element */
     TDMI_NODE_EXTENT,   /* of the last dimension */
-    TDMI_NODE_COMBINED, /* what was combined of the row */
+    TDMI_NODE_COMBINED, /* the row's combined value */
     TDMI_NODE_FUNCTION  /* `number` of the list, of the nodes `from` */
 } tdmi_node_kind;
 
@@ -64,7 +64,7 @@ typedef struct tdmi_texts {
     tdm_combine combine;
 } tdmi_texts;
 
-/* What was read. Tensors are numbered in the order of the parameters. */
+/* A parsed text. Tensors are numbered in the order of the parameters. */
 typedef struct tdmi_expression {
     int tensor_count, node_count, scalar_count, output_count;
     uint8_t dtypes[TDM_KERNEL_MAX_TENSORS];
@@ -106,7 +106,7 @@ uint64_t tdmi_integer_bits(uint8_t type, int64_t integer);
 
 /* ---- between parse.c and values.c ---- */
 
-/* What a part of the text is worth: a node, or something that takes the type of what it meets. */
+/* The value of a part of the text: a node, or a number that takes the type of the other operand. */
 typedef enum tdmi_value_kind {
     TDMI_VALUE_NODE,
     TDMI_VALUE_LITERAL,
@@ -124,7 +124,7 @@ typedef struct tdmi_value {
 /* Reading under way. */
 typedef struct tdmi_reading {
     tdmi_expression *to;
-    char fault[256]; /* what is wrong; "" while nothing is */
+    char fault[256]; /* the first fault; "" while there is none */
     bool is_typing;
 } tdmi_reading;
 

@@ -23,7 +23,7 @@ typedef struct tdmi_typed_kernel {
     tdmi_expression expression;
 } tdmi_typed_kernel;
 
-/* What tdm_kernel_source was given; a file's and an entry's name. */
+/* The arguments of tdm_kernel_source; a file's and an entry's name. */
 typedef struct tdmi_source {
     _Atomic(const tdmi_user_kernel *) programs[TDM_DTYPE_COUNT]; /* by T, once it was made */
     char *file, *entry;
@@ -61,7 +61,7 @@ typedef struct tdmi_kernel_wanted {
 tdm_status tdmi_kernel_make(const tdmi_kernel_wanted *wanted, tdm_kernel **kernel) TDM_MUST_USE;
 void tdmi_kernel_free(tdm_kernel *kernel);
 
-/* What is done with the kernel of a call. */
+/* The purpose for which a call's kernel is looked up. */
 typedef enum tdmi_purpose { TDMI_RUN, TDMI_COMPILE, TDMI_ASK } tdmi_purpose;
 
 typedef struct tdmi_kernel_call {
@@ -103,7 +103,8 @@ tdm_status tdmi_expression_make(const char *function, tdm_device *device, const 
 tdm_status tdmi_expression_call(const tdmi_kernel_call *call, tdm_kernel *kernel,
                                 const tdm_argument *const *sorted) TDM_MUST_USE;
 
-/* What is read for these dtypes, in the order of the tensors; and what runs for rows of these kinds. Any thread. */
+/* The parsed text for these dtypes, in the order of the tensors; and the program for rows of these kinds. Any
+ * thread. */
 tdm_status tdmi_kernel_for_dtypes(tdm_kernel *kernel, const char *function, const uint8_t *dtypes,
                                   tdmi_typed_kernel **typed) TDM_MUST_USE;
 tdm_status tdmi_kernel_for_rows(tdm_kernel *kernel, tdmi_typed_kernel *typed,

@@ -48,7 +48,7 @@ typedef struct lowering {
     bool is_taken[TDMI_MOST_BLOCKS];
 } lowering;
 
-/* What a step computes: a function of values. Returns how many. */
+/* The function of values that a step computes. Returns their number. */
 static int operands_of(const lowering *self, int which, int from[3], uint8_t *function) {
     const tdmi_node *node = &self->expression->nodes[which];
     const int product = self->product_of[which];
@@ -132,7 +132,7 @@ static bool is_computed(const tdmi_node *node) {
 }
 
 /* The blocks of operands that are not used again may be taken by later steps; not by this one, whose values
- * may be wider. What is the same for a row, or all, stays. */
+ * may be wider. Values that are the same for a row, or for all, stay. */
 static void let_go(lowering *self, int which, const int *from, int count) {
     for (int k = 0; k < count; k++)
         if (is_computed(&self->expression->nodes[from[k]]) && self->places.varies[from[k]] &&
@@ -246,7 +246,7 @@ static bool lower(lowering *self) {
 }
 
 tdm_status tdmi_lower_to_bytecode(const tdmi_expression *expression, tdmi_bytecode **bytecode) {
-    /* what varies may be computed twice */
+    /* varying values may be computed twice */
     const size_t steps = (size_t)(2 * expression->node_count + expression->output_count);
     lowering *self = tdmi_calloc(1, sizeof *self);
     tdmi_bytecode *to = tdmi_calloc(1, sizeof *to + steps * sizeof *to->steps);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What an expression becomes: steps on blocks, and a kernel in the dialect. */
+/* The two forms of an expression: steps on blocks, and a kernel in the dialect. */
 #ifndef TDMI_LOWER_H
 #define TDMI_LOWER_H
 

@@ -223,7 +223,7 @@ static bool read_place(tdmi_parser *self, tdmi_token name, int which, tdmi_value
     return which == 0 || call(self, at, functions[which - 1], pair, value);
 }
 
-/* What to write for functions that others have. */
+/* Spellings for functions that other languages have. */
 static const char *advice_on(const char *function) {
     static const char *const combining[] = {"sum",  "mean", "prod", "amax",
                                             "amin", "norm", "var",  "std"};

@@ -24,14 +24,14 @@ typedef struct tdmi_parser {
     tdmi_token now;
     int depth;
     tdmi_stage stage;
-    tdmi_value combined; /* what r is */
+    tdmi_value combined; /* the value of r */
     const tdmi_parameter *parameters;
     int parameter_count;
     bool is_used[TDMI_MOST_PARAMETERS];
     tdmi_variable variables[TDMI_MOST_NAMES];
     int variable_count;
     const char *fault_at; /* NULL: at the token */
-    bool is_behind;       /* the texts: what is wrong is in none of them */
+    bool is_past_texts;   /* the texts: what is wrong is in none of them */
 } tdmi_parser;
 
 /* Sets the place of the fault, once. Returns false, as all below do when reading has failed. */
@@ -44,7 +44,7 @@ bool tdmi_parse_next(tdmi_parser *self);
 bool tdmi_parse_expect(tdmi_parser *self, const char *sign);
 bool tdmi_parse_value(tdmi_parser *self, tdmi_value *value);
 
-/* What stands there, for messages. */
+/* The token, for messages. */
 const char *tdmi_parse_seen(const tdmi_parser *self, char text[32]);
 
 /* The number of the parameter of that name, below 0 when there is none; of a tensor among the tensors; the variable. */

@@ -206,7 +206,7 @@ static void describe(const tdmi_call *self, const tdmi_dims *d, tdm_expression_a
     }
 }
 
-/* What is written is read again, or is not written along memory. */
+/* The output is read again, or is not written along memory. */
 static bool keeps_outputs(const tdmi_call *self, const tdmi_dims *d) {
     const tdmi_expression *e = &self->typed->expression;
     for (int i = 0; i < self->count; i++) {

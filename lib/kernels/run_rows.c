@@ -5,7 +5,7 @@
 
 /* ---- shapes ---- */
 
-/* What all tensors that are read broadcast to. */
+/* The shape that all tensors that are read broadcast to. */
 static tdm_status find_shape(const tdmi_call *self, int *ndim, int64_t shape[TDM_MAX_DIMS]) {
     const tdmi_expression *e = &self->typed->expression;
     int owners[TDM_MAX_DIMS] = {0}; /* of the extents above 1 */

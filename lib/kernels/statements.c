@@ -143,7 +143,7 @@ static bool read_rows(tdmi_parser *self, const tdmi_texts *texts) {
     if (texts->finish && !read_text(self, TDMI_FINISH, texts->finish, &value)) return false;
     self->combined = value;
     if (texts->apply && !read_text(self, TDMI_APPLY, texts->apply, &value)) return false;
-    self->is_behind = true;
+    self->is_past_texts = true;
     if (!find_output(self, &tensor) ||
         !tdmi_value_for(&self->reading, &value, (tdm_dtype)to->dtypes[tensor], &node))
         return false;
@@ -183,7 +183,7 @@ static tdm_status refuse(const tdmi_parser *self, const char *function, const td
     const char *const starts[] = {texts->statements, texts->map, texts->finish, texts->apply};
     static const char *const names[] = {"", "map, ", "finish, ", "apply, "};
     int line, column;
-    if (self->is_behind)
+    if (self->is_past_texts)
         return tdmi_fail(TDM_ERROR_COMPILE, "%s: %s", function, self->reading.fault);
     place_of(starts[self->stage], self->fault_at ? self->fault_at : self->now.text, &line, &column);
     return tdmi_fail(TDM_ERROR_COMPILE, "%s: %sline %d, column %d: %s", function,

@@ -36,7 +36,7 @@ typedef struct tdmi_scanner {
 /* The next token; one that is bad is not stepped over. */
 tdmi_token tdmi_next_token(tdmi_scanner *scanner);
 
-/* Names of the language's own. What is none of them is below 0. */
+/* The language's own names. Any other is below 0. */
 typedef enum tdmi_own_name {
     TDMI_OWN_FUNCTION, /* the number is the function's */
     TDMI_OWN_CLAMP,

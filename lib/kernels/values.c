@@ -109,7 +109,7 @@ bool tdmi_element_value(tdmi_reading *reading, int tensor, tdmi_value *value) {
     return node_value(reading, &node, value);
 }
 
-/* What combining begins with: it changes nothing. */
+/* The value that combining begins with, which changes nothing. */
 uint64_t tdmi_combine_start(uint8_t function, uint8_t type) {
     const bool largest = function == TDM_FUNCTION_MIN;
     switch (function) {

@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a kept kernel says of itself: a text after its binary, for people and for tidying up. */
+/* The description of a kept kernel: a text after its binary, for people and for tidying up. */
 #ifndef TDMI_CACHE_ENTRY_H
 #define TDMI_CACHE_ENTRY_H
 
 #include "machine/disk_cache.h"
 
 /* How entries name a device. Kernels: by its cache_key, or name and API where it has none, as it compiles nothing.
- * What was measured: by the device and its driver, on which compiled kernels may not depend. */
+ * Measurements are kept by the device and its driver, on which compiled kernels may not depend. */
 enum { TDMI_CACHE_DEVICE = 512 };
 void tdmi_cache_device(const tdmi_device_facts *facts, char text[TDMI_CACHE_DEVICE]);
 void tdmi_cache_measured_device(const tdmi_device_facts *facts, char text[TDMI_CACHE_DEVICE]);

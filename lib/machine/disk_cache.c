@@ -60,7 +60,7 @@ static bool make_directories(const char *directory) {
     return false;
 }
 
-/* What others may write could feed us binaries: it must be ours, and ours alone. */
+/* A folder that others may write could feed us binaries: it must be ours, and ours alone. */
 static bool ours_alone(const tdmi_file_info *info) { return info->is_ours && !info->is_shared; }
 
 /* Judged once it is open, so that it cannot be replaced in between. */
@@ -116,7 +116,7 @@ static void name_entry(tdmi_cache_key key, char name[NAME]) {
              (unsigned long long)key.low);
 }
 
-/* What came of `size` bytes that were to be read. */
+/* The outcome of reading `size` bytes. */
 static tdmi_cache_result read_part(tdmi_file file, uint64_t at, void *to, size_t size) {
     if (tdmi_file_read(file, at, to, size) == size) return TDMI_CACHE_GOOD;
     return errno == 0 ? TDMI_CACHE_BAD : TDMI_CACHE_FAILED;
@@ -173,7 +173,7 @@ tdmi_cache_result tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
     const tdmi_cache_result result = file == TDMI_NO_FILE
                                          ? why_not_open(folder, name, TDMI_FILE_REGULAR)
                                          : tdmi_disk_cache_check(file, info.size, key, blob);
-    /* What is corrupt is rebuilt; what could not be trusted is replaced then, too. */
+    /* A corrupt entry is rebuilt; one that could not be trusted is replaced then, too. */
     if (file != TDMI_NO_FILE && result == TDMI_CACHE_BAD) {
         tdmi_log(TDM_LOG_WARNING,
                  "the kept entry %s is damaged, so it is made again or done without", name);

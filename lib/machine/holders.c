@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What each process holds, in a file that it writes and the others read; see holders.h. */
+/* Each process reports the memory it holds in a file, which the others read; see holders.h. */
 #include "machine/holders.h"
 
 #include <errno.h>
@@ -85,8 +85,8 @@ static bool read_whole(tdmi_file from, uint64_t pid, holder_file *file) {
            file->pid == pid && memchr(file->machine, '\0', sizeof file->machine);
 }
 
-static bool is_same(uint64_t told, uint64_t found) {
-    return told == 0 || found == 0 || told == found;
+static bool is_same(uint64_t reported, uint64_t found) {
+    return reported == 0 || found == 0 || reported == found;
 }
 
 /* A process of ours answers; one of another user has taken over a pid that is free. One that ended
@@ -183,7 +183,7 @@ static void make_some_file(tdmi_folder folder, holder_file *scratch) {
     }
 }
 
-static void start_telling(void) {
+static void start_reporting(void) {
     memset(&own, 0, sizeof own);
     memcpy(own.magic, MAGIC, sizeof MAGIC);
     own.size = sizeof own;
@@ -229,7 +229,7 @@ static void reopen(void) {
 }
 
 /* Copies a part of `own` to the file. By writing, because truncating a mapped file would end the
- * process that has it mapped. What fails leaves others with an old number. */
+ * process that has it mapped. After a failure others see an old number. */
 static void tell(const void *part, size_t size) {
     if (!own_name[0] || !tdmi_cache_may_write(sizeof own)) return;
     if (!have_handle()) reopen();
@@ -238,7 +238,7 @@ static void tell(const void *part, size_t size) {
                                  part, size);
 }
 
-static void stop_telling(void) {
+static void stop_reporting(void) {
     const tdmi_folder folder = own_name[0] ? tdmi_cache_open("holders", false) : TDMI_NO_FOLDER;
     tdmi_file_info info;
     if (folder != TDMI_NO_FOLDER) {
@@ -254,7 +254,7 @@ static void stop_telling(void) {
 tdmi_holding *tdmi_holding_open(const tdmi_listed_device *devices, size_t index) {
     if (index >= DEVICES) return NULL;
     TDMI_LOCKED(&lock);
-    if (open_count++ == 0) start_telling();
+    if (open_count++ == 0) start_reporting();
     tdmi_holding *entry = &own.entries[index];
     /* A device that is opened again while it is still being closed has the same texts. */
     if (entry->open++ == 0) {
@@ -279,7 +279,7 @@ void tdmi_holding_close(size_t index) {
     tdmi_holding *entry = &own.entries[index];
     entry->open--;
     tell(&entry->open, sizeof entry->open);
-    if (--open_count == 0) stop_telling();
+    if (--open_count == 0) stop_reporting();
 }
 
 /* --- what all of them hold ---------------------------------------------------------------------

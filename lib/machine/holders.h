@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What Tandem holds on the devices, reported by each process to the others of the same user, so that
- * `tdm devices` can show what every process holds.
+/* The memory that each process holds on the devices, reported to the other processes of the same user, so that `tdm
+ * devices` can show it.
  *
  * A process that has a device open keeps a file <cache directory>/holders/<pid>: who it is (pid, start
  * time, boot and pid namespace), and for each of its first 64 listed devices the bytes its pool has
@@ -23,7 +23,7 @@
 
 #include "backend.h"
 
-/* What this process holds on one device. */
+/* The memory that this process holds on one device. */
 typedef struct tdmi_holding tdmi_holding;
 
 /* A process that has the device open, and what it holds there. */

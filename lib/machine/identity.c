@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What identifies a card, in one form for all APIs that report it, and comparing it. */
+/* A card's identity, in one form for all APIs that report it, and comparing it. */
 #include "machine/identity.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@ typedef struct tdmi_library {
     const char *const *names; /* file names to try in order, NULL-terminated: "libOpenCL.so.1" */
     const char *const
         *paths;         /* directories after TANDEM_LIBRARY_PATH and the system's own; or NULL */
-    const char *advice; /* what to install */
+    const char *advice; /* the package to install */
     /* sought by name alone, not in TANDEM_LIBRARY_PATH: another library opens it by that name too, and
      * they must get the same one; where the system has a folder for its own libraries, in that alone */
     bool shared;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What reading and writing a file of tensors have in common. */
+/* The common part of reading and writing a file of tensors. */
 #include "file_job.h"
 
 enum {

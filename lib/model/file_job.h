@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What reading and writing a file of tensors have in common: options, staging memory, progress. */
+/* The common part of reading and writing a file of tensors: options, staging memory, progress. */
 #ifndef TDMI_MODEL_FILE_JOB_H
 #define TDMI_MODEL_FILE_JOB_H
 

@@ -232,7 +232,7 @@ static tdm_status parse_entries(const parser *p, tdmi_header *header) {
     return TDM_OK;
 }
 
-/* What else a file is that begins so: a clause, or "". */
+/* The other kind of file that begins so: a clause, or "". */
 static const char *other_format(const unsigned char prefix[TDMI_HEADER_PREFIX]) {
     static const struct {
         const char *begin, *clause;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the files of lib/model/ share of a state dict. */
+/* A state dict, as the files of lib/model/ share it. */
 #ifndef TDMI_MODEL_STATE_DICT_H
 #define TDMI_MODEL_STATE_DICT_H
 
@@ -7,8 +7,8 @@
 
 #include <tandem/state_dict.h>
 
-/* What is found by its name: a place in a treap (Seidel, Aragon 1996), whose depth does not depend on the names.
- * It begins with the name, as tdm_file_entry does: one comparison serves them all. */
+/* A node of a treap (Seidel, Aragon 1996), whose depth does not depend on the names. It begins with the name, as
+ * tdm_file_entry does: one comparison serves them all. */
 typedef struct tdmi_dict_node {
     const char *name; /* owned */
     struct tdmi_dict_node *less, *more;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What is made of expressions and other operations: triangles, isin, differences and elements that indices name
+/* Operations made of expressions and other operations: triangles, isin, differences and elements that indices name
  * along a dimension. */
 #include <tandem/arrays.h>
 

@@ -7,7 +7,7 @@
 #include "reduce.h"
 #include "verify.h"
 
-/* What an extreme is of, apart from its dtype. */
+/* The kind of an extreme, apart from its dtype. */
 typedef struct extreme {
     const char *function;
     unsigned op;

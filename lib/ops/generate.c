@@ -5,7 +5,7 @@
 /* A contiguous tensor of any size is written as rows of this length, the last one apart. */
 static const int64_t LONG_ROW = (int64_t)1 << 30;
 
-/* What is written by one launch: rows of y, and the number of their first element. */
+/* The part that one launch writes: rows of y, and the number of their first element. */
 typedef struct part {
     tdmi_rows rows;
     int64_t offset; /* in y's buffer, elements */
@@ -90,7 +90,7 @@ tdm_status tdm_fill_range(tdm_queue *queue, double start, double step, tdm_tenso
 
 typedef struct random_fill {
     unsigned op;
-    tdm_random_args args; /* what does not depend on the part */
+    tdm_random_args args; /* the same for all parts */
 } random_fill;
 
 static tdm_status run_random(tdm_queue *queue, const tdm_tensor *y, const part *p,

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What operations share that find rows by indices. */
+/* The common part of operations that find rows by indices. */
 #include "indexed.h"
 
 tdm_status tdmi_run_of(const char *function, const char *name, const tdm_tensor *tensor, int from,

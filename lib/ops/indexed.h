@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What operations share that find rows by indices. */
+/* The common part of operations that find rows by indices. */
 #ifndef TDMI_INDEXED_H
 #define TDMI_INDEXED_H
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What operations that normalise rows share. */
+/* The common part of operations that normalise rows. */
 #ifndef TDMI_NORMALIZE_H
 #define TDMI_NORMALIZE_H
 

@@ -239,8 +239,8 @@ void tdmi_cut_reduction(plan *p) {
     }
 }
 
-/* What the launch has of a group's elements at a time decides its lanes; on a CPU, where there is one, all that an
- * item has decides whether it is worth a thread. */
+/* The number of a group's elements in one launch decides its lanes; on a CPU, where there is one lane, the number of an
+ * item's elements decides whether it is worth a thread. */
 tdm_status tdmi_launch_reduction(const plan *p, tdmi_variant variant, const tdmi_mem *const *mems,
                                  const tdm_reduce_args *args) {
     const bool in_columns = (variant.op & TDM_OP_IN_COLUMNS) != 0;

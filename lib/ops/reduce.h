@@ -31,7 +31,7 @@ typedef struct tdmi_reduction {
     size_t left;             /* bytes of what is left of a part */
     bool seldom_cut;         /* a CPU cuts only what has no work for all its cores */
     const tdm_tensor *other; /* of a dot product: like x, which is contiguous then; else NULL */
-    tdm_reduce_args args;    /* what says neither where elements lie nor how they are cut */
+    tdm_reduce_args args;    /* without where elements lie and how they are cut */
 } tdmi_reduction;
 
 /* Runs it on an x of at least one element, and on a y that is not empty. */
@@ -64,7 +64,7 @@ tdm_status tdmi_launch_reduction(const tdmi_reduction_plan *plan, tdmi_variant v
                                  const tdmi_mem *const *mems,
                                  const tdm_reduce_args *args) TDM_MUST_USE;
 
-/* What says the same of every sum, product, norm or variance of these dtypes; op: TDM_OP_REDUCE_… */
+/* The arguments that are the same for every sum, product, norm or variance of these dtypes; op: TDM_OP_REDUCE_… */
 tdmi_reduction tdmi_reduction_of(const tdm_tensor *x, const tdm_tensor *y, unsigned op,
                                  double divisor);
 
@@ -77,7 +77,7 @@ tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queu
                                      bool floats_alone, const char *name, const tdm_tensor *x,
                                      const char *y_name, const tdm_tensor *y) TDM_MUST_USE;
 
-/* What says the same of infinity norms, which are extremes of the bits. */
+/* The same of infinity norms, which are extremes of the bits. */
 tdmi_reduction tdmi_largest_magnitude(tdm_dtype dtype);
 
 #endif

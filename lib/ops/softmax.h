@@ -10,7 +10,7 @@ tdm_status tdmi_softmax(const char *function, tdm_queue *queue, unsigned op,
                         const tdm_softmax_options *options, const tdm_tensor *x,
                         const tdm_tensor *y) TDM_MUST_USE;
 
-/* What that checks of shapes, strides and options; the mask may be of any dtype. */
+/* Its checks of shapes, strides and options; the mask may be of any dtype. */
 tdm_status tdmi_check_softmax(const char *function, const tdm_softmax_options *options,
                               const tdm_tensor *x, const tdm_tensor *y) TDM_MUST_USE;
 

@@ -7,7 +7,7 @@
 
 TDMI_SIZED(tdm_softmax_options, TDM_SOFTMAX_OPTIONS_DEFAULTS, causal)
 
-/* What is added for a mask of truth values, their logarithms: 0 where an element counts, else -Inf. */
+/* The summands of a mask of truth values, their logarithms: 0 where an element counts, else -Inf. */
 static tdm_status mask_of_truths(const char *function, tdm_queue *queue, const tdm_tensor *mask,
                                  tdm_dtype dtype, tdm_tensor *added) {
     TDMI_TRY(tdmi_temporary(queue, dtype, mask->ndim, mask->shape, added));

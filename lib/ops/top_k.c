@@ -32,7 +32,7 @@ static selection selection_of(const tdm_queue *queue, const tdmi_sorting *sortin
     const bool is_long = s.run > LONGEST_RUN || (s.chunk > MOST_CHUNK && !one_lane);
     if (is_long || keep > s.chunk / LEAST_PART) return (selection){.chunk = 0};
     s.chunks = (cols + s.chunk - 1) / s.chunk;
-    /* what a lane alone takes, everywhere: the text for one also runs on simulated devices that have many */
+    /* as for one lane, everywhere: the text for one also runs on simulated devices that have many */
     s.most = 2 * keep + 2 * TDM_SELECT_BLOCK;
     s.room = wide ? s.most + (s.most + 1) / 2 : s.most;
     return s;

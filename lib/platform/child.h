@@ -13,7 +13,7 @@ typedef struct tdmi_child {
 } tdmi_child;
 
 typedef struct tdmi_child_end {
-    int status; /* what it returned */
+    int status; /* its exit status */
     int death;  /* else what ended it, for the functions below; 0: it returned */
 } tdmi_child_end;
 

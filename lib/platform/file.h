@@ -42,7 +42,7 @@ enum {
     TDMI_OPEN_APPEND = 4,   /* each write is one piece at the end, also among those of others */
     TDMI_OPEN_MAKE = 8,     /* is made where there is none, as the umask wants it */
     TDMI_OPEN_NEW = 16,     /* is made; where there is one already, or a link, EEXIST */
-    TDMI_OPEN_PRIVATE = 32, /* what is made is for this user alone: mode 0600 */
+    TDMI_OPEN_PRIVATE = 32, /* a file made is for this user alone: mode 0600 */
     TDMI_OPEN_NO_LINK = 64, /* the last name of the path is no symbolic link: else an error */
     /* Stays open while the program runs: does not take the number of a standard stream that the program closed. */
     TDMI_OPEN_LONG = 128
@@ -58,7 +58,7 @@ bool tdmi_file_close(tdmi_file file);
 /* The process's standard error. Not for closing. */
 tdmi_file tdmi_file_stderr(void);
 
-/* What an open file is, and what a name is: that of a link's target where links are followed. */
+/* The kind of an open file, and of a name: that of a link's target where links are followed. */
 bool tdmi_file_get_info(tdmi_file file, tdmi_file_info *info);
 bool tdmi_file_look_up(tdmi_folder in, const char *name, bool follow, tdmi_file_info *info);
 

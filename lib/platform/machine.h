@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the machine is: its memory, its processor. */
+/* The machine: its memory, its processor. */
 #ifndef TDMI_PLATFORM_MACHINE_H
 #define TDMI_PLATFORM_MACHINE_H
 

@@ -34,7 +34,7 @@ void tdmi_environment_visit(const char *prefix, void (*visit)(const char *name, 
 
 /* ---- others ---- */
 
-/* What distinguishes a process from a later one of the same number. 0 and false: unknown. */
+/* A number that distinguishes a process from a later one of the same id. 0 and false: unknown. */
 typedef struct tdmi_process_life {
     bool has_ended; /* it is waited for by its parent, and holds nothing */
     uint64_t start; /* when, in the system's units */
@@ -65,7 +65,7 @@ typedef struct tdmi_command {
 
 typedef struct tdmi_command_end {
     bool is_late; /* it took longer than it may */
-    int status; /* what it returned; 0 when that cannot be known: the program ignores its children's ends */
+    int status;   /* its exit status; 0 when unknown, as the program ignores its children's ends */
     char death[96]; /* "signal 11 ended (Segmentation fault)", where it did not return; else "" */
 } tdmi_command_end;
 

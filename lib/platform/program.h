@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What programs have beyond the libraries: arguments, standard streams, terminals, and interrupts. No part of
- * the libraries. */
+/* For programs alone: arguments, standard streams, terminals, and interrupts. No part of the libraries. */
 #ifndef TDMI_PLATFORM_PROGRAM_H
 #define TDMI_PLATFORM_PROGRAM_H
 
@@ -61,7 +60,7 @@ void tdmi_interrupt_rest(double seconds);
 /* Ends this process as that interrupt would have. */
 void tdmi_interrupt_end(int interrupt);
 
-/* What is printed to stderr when Ctrl-C or SIGTERM ends the process; may be changed at any time. */
+/* The text printed to stderr when Ctrl-C or SIGTERM ends the process; may be changed at any time. */
 void tdmi_interrupt_say(const char *text);
 
 /* ---- the system ---- */

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What other files make of tensors. */
+/* Making tensors, for other files. */
 #ifndef TDMI_CREATE_H
 #define TDMI_CREATE_H
 

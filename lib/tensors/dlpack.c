@@ -72,7 +72,7 @@ static void delete_versioned(DLManagedTensorVersioned *self) { take_back(self->m
 
 static void delete_legacy(DLManagedTensor *self) { take_back(self->manager_ctx); }
 
-/* What is pending on the tensor's memory is over, or the caller's to order. */
+/* Pending work on the tensor's memory is over, or the caller's to order. */
 static tdm_status settle(const char *function, tdm_queue *queue, const tdm_tensor *tensor) {
     const tdm_device *device = tensor->buffer->device;
     TDMI_TRY(tdmi_device_usable(device));
@@ -197,7 +197,7 @@ static tdm_status read_shape(const char *function, const DLTensor *dl, tdm_tenso
     return TDM_OK;
 }
 
-/* What is adopted: a handle, and the bytes from its start to the tensor. Where it is an address it is one that
+/* The adopted memory: a handle, and the bytes from its start to the tensor. Where it is an address it is one that
  * kernels may take for the start of a vector. */
 static tdm_status find_start(const char *function, const tdm_device *device, const DLTensor *dl,
                              size_t element, void **handle, uint64_t *offset) {

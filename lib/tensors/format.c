@@ -16,7 +16,7 @@
 
 enum { EDGE = 3, SUMMARY_ABOVE = 1000, LINE = 80, PRECISION = 4, INDENT = 7 /* "tensor(" */ };
 
-/* What is shown of x: of each dimension all, or EDGE at both ends; row-major. */
+/* The elements of x that are shown: of each dimension all, or EDGE at both ends; row-major. */
 typedef struct excerpt {
     const tdm_tensor *x;
     int64_t shape[TDM_MAX_DIMS]; /* of what is shown */
@@ -113,7 +113,7 @@ static tdm_status read_excerpt(tdm_queue *queue, excerpt *e) {
                                        (size_t)x->offset * tdm_dtype_size(x->dtype), to, bytes);
     else if (e->count > 0)
         status = read_rows(queue, e, 0, x->offset, &to);
-    /* What was queued writes to e->bytes: it ends before they go, whatever failed. */
+    /* Queued work writes to e->bytes: it ends before they are freed, whatever failed. */
     tdm_status end = tdm_queue_finish(queue);
     return status == TDM_OK ? end : status;
 }

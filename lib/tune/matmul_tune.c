@@ -30,10 +30,10 @@ typedef struct tuner {
     tdm_tensor *c;
     size_t count;       /* elements of C */
     unsigned char *got; /* C on the host */
-    double *right;      /* what it should be; NULL until it is known */
+    double *right;      /* the expected result; NULL until it is known */
     double scale;       /* the largest of these */
     double until;       /* on the clock */
-    bool hurries;       /* what there is no time for is left out */
+    bool hurries;       /* products without time for them are left out */
     const tdmi_blas_choice *trying;
     candidate list[MOST_CANDIDATES];
     int candidates;
@@ -43,7 +43,7 @@ static bool time_is_up(void *context) {
     return tdmi_samples_now() >= ((const tuner *)context)->until;
 }
 
-/* What takes long is not begun any more. */
+/* Long measurements are not begun any more. */
 static bool is_late(const tuner *t) { return t->hurries && tdmi_samples_now() >= t->until; }
 
 /* --- results ------------------------------------------------------------------------------------ */
@@ -134,7 +134,7 @@ static tdm_status time_candidates(tuner *t, double part) {
 
 /* --- candidates --------------------------------------------------------------------------------- */
 
-static void tell_why_out(const tuner *t, const candidate *c, bool fails) {
+static void log_rejection(const tuner *t, const candidate *c, bool fails) {
     char text[TDMI_PRODUCT_TEXT];
     tdmi_log(TDM_LOG_WARNING, "%s %s for %s", tdmi_blas_name(&c->choice),
              fails ? "fails" : "gives a wrong result", tdmi_gemm_text(&t->product.gemm, text));
@@ -157,7 +157,7 @@ static tdm_status try_candidates(tuner *t, int usual, uint32_t *wrong) {
         list[i].out = status != TDM_OK || !right;
         if (list[i].out) {
             ++*wrong;
-            tell_why_out(t, &list[i], status != TDM_OK);
+            log_rejection(t, &list[i], status != TDM_OK);
         } else if (list[i].samples[0] < best) {
             best = list[i].samples[0];
         }
@@ -242,7 +242,7 @@ static tdm_status choose_fastest(tuner *t, int usual, int *fastest) {
 
 static bool keep(const tuner *t, const candidate *fastest, const tdm_matmul_tuning *found,
                  const tdmi_blas_choice *usual) {
-    const tdmi_gemm gemm = tdmi_product_offered(&t->product); /* what choices are made for */
+    const tdmi_gemm gemm = tdmi_product_offered(&t->product); /* as choices are made for it */
     tdmi_tuned record = {.product = tdmi_tuned_product_of(&gemm)};
     record.library = fastest->choice.provider ? fastest->choice.provider->library : 0;
     record.provider = (uint8_t)tdmi_blas_id_of(&fastest->choice);

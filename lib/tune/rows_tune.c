@@ -33,7 +33,7 @@ typedef struct row_operation {
 /* A way to run it; the first of a tuner's is the usual one, whose choice.lanes is 0. */
 typedef struct way {
     tdmi_row_choice choice;
-    tdmi_variant variant; /* what comes of it */
+    tdmi_variant variant; /* the resulting variant */
     bool out;             /* wrong, failed or hopeless */
     double samples[TDMI_SAMPLES];
     int count;
@@ -158,7 +158,7 @@ static tdm_status largest(tuner *t, const tdm_tensor *of, double *result) {
     return TDM_OK;
 }
 
-/* What looks at the results runs in the usual way. */
+/* The kernels that look at the results run in the usual way. */
 static tdm_status run(tuner *t, way *w) {
     const tdmi_row_choices trying = {&w->choice, 1};
     t->queue->row_choices = &trying;
@@ -398,7 +398,7 @@ tdm_status tdm_rows_tune(tdm_queue *queue, const char *operation, tdm_dtype dtyp
     const tdmi_row_choices *const kept = queue->row_choices;
     const bool verifies = queue->verifies;
     queue->row_choices = NULL;
-    queue->verifies = false; /* what TANDEM_VERIFY adds to a call would be measured, too */
+    queue->verifies = false; /* the calls that TANDEM_VERIFY adds would be measured, too */
     const tdm_status status = tune(t, speedup, text, size);
     queue->row_choices = kept;
     queue->verifies = verifies;

@@ -58,7 +58,7 @@ system_arm64() { cross_build aarch64-linux-gnu aarch64-linux-gnu aarch64; }
 system_riscv64() { cross_build riscv64-linux-gnu riscv64-linux-gnu riscv64; }
 system_s390x() { cross_build s390x-linux-gnu s390x-linux-gnu s390x; }
 
-# As on a 32-bit system whose kernel has 64: CMake is not told that the compiler is for another system.
+# As on a 32-bit system whose kernel has 64: CMake does not know that the compiler is for another system.
 system_i386() {
     make_cross_system || return 1
     build_and_test "Debian 13, gcc $(within cross i686-linux-gnu-gcc -dumpfullversion), on x86_64" '' \

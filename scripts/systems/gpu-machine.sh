@@ -72,7 +72,7 @@ register_opencl() { # DRIVER FOLDER: FOLDER is for the file that this makes
     fi
 }
 
-tell_versions() { # TOOLKIT SANITIZER DRIVER
+print_versions() { # TOOLKIT SANITIZER DRIVER
     echo "tandem: $(cat "$bundle/commit.txt" 2>/dev/null || describe_sources)"
     echo "kernel: $(uname -sr); glibc $(getconf GNU_LIBC_VERSION | cut -d' ' -f2); $(nproc) processors"
     echo "compiler: $(cc --version 2>/dev/null | head -n 1)"

@@ -228,7 +228,7 @@ static double promise_of(int row, const char *device) {
     return 0;
 }
 
-/* What a result of 16 bits is rounded by comes on top of f32's error, which is next to nothing there. */
+/* The rounding of a result of 16 bits comes on top of f32's error, which is next to nothing there. */
 static bool is_kept(const findings *f, int type, double promise) {
     return !f->wrong && f->ulp <= (type == F32 || promise == 0 ? promise : 0.5 + promise / 8192);
 }

@@ -20,7 +20,7 @@ typedef struct findings {
     bool is_measured;
 } findings;
 
-/* One result in f. What it is compared with has the error of double. Near zeros of the function `least` is the size
+/* One result in f. The reference has the error of double. Near zeros of the function `least` is the size
  * whose units are counted. */
 void compare(int type, const double *operands, double got, double want, double least, findings *f);
 

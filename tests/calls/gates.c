@@ -13,7 +13,7 @@ static struct gate {
     cl_event event;
 } gates[16];
 
-/* Past the stand-in, which may have been told to make calls of these fail. */
+/* Past the stand-in, which may have been set to make calls of these fail. */
 static cl_int really(const char *name, cl_command_queue queue) {
     cl_int (*function)(cl_command_queue);
     void *const symbol = dlsym(RTLD_NEXT, name);

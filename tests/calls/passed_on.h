@@ -5,7 +5,7 @@
 
 typedef void any_function(void);
 
-/* What a function is to do with a call: code 0, pass it on; else give `answer`. */
+/* The treatment of a call: code 0, pass it on; else return `answer`. */
 typedef struct outcome {
     long code, answer;
 } outcome;

@@ -59,7 +59,7 @@ typedef struct pretence {
     uint64_t seed;
     int calls, most; /* calls until time is up; 0: never */
     int tried[512][TDMI_CLBLAST_CHOICES];
-    double best, told;
+    double best, reported;
 } pretence;
 
 static double seconds_of(const pretence *p, const int *choice) {
@@ -93,9 +93,9 @@ static bool time_is_up(void *context) {
 static void better(void *context, tdmi_clblast_kernel kernel, const int *choice, double seconds) {
     pretence *p = context;
     CHECK(tdmi_clblast_fits(&p->limits, kernel, choice), "does not fit");
-    CHECK(seconds == seconds_of(p, choice) && (p->told < 0.0 || seconds < p->told),
-          "%g after %g is no news", seconds, p->told);
-    p->told = seconds;
+    CHECK(seconds == seconds_of(p, choice) && (p->reported < 0.0 || seconds < p->reported),
+          "%g after %g is no news", seconds, p->reported);
+    p->reported = seconds;
 }
 
 static void test_search(void) {
@@ -108,11 +108,11 @@ static void test_search(void) {
         p.limits = devices[i % 6];
         p.seed = (uint64_t)random_integer(0, INT64_MAX - 1);
         p.most = i % 5 == 4 ? (int)random_integer(1, 20) : 0;
-        p.best = p.told = -1.0;
+        p.best = p.reported = -1.0;
         const tdmi_clblast_kernel kernel = (tdmi_clblast_kernel)(i / 6 % 2);
         const tdmi_clblast_search search = {run, time_is_up, better, &p, p.limits};
         const bool whole = tdmi_clblast_find(&search, kernel, NULL);
-        CHECK(p.best == p.told, "the best is %g, not %g", p.best, p.told);
+        CHECK(p.best == p.reported, "the best is %g, not %g", p.best, p.reported);
         CHECK(p.most == 0 || p.calls <= p.most, "%d calls", p.calls);
         if (p.most == 0) CHECK(whole, "did not come to its end");
         if (p.limits.group == 1) CHECK(p.calls == 0, "%d calls with one lane", p.calls);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong: the call reports it on every rank, and so does the communicator from then on; and nothing hangs. */
+/* Faults: the call reports each on every rank, and so does the communicator from then on; and nothing hangs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static tdm_tensor zeros(int64_t n) {
     return made;
 }
 
-/* The last rank calls for one element more, behind a call that is right. */
+/* The last rank calls for one element more, after a call that is right. */
 static void other_shape(int64_t n) {
     tdm_comm *broken = NULL;
     tdm_tensor x = zeros(n), y = zeros(rank == ranks - 1 ? n + 1 : n);
@@ -35,7 +35,7 @@ static void other_shape(int64_t n) {
     tdm_tensor_release(&y);
 }
 
-/* All ranks alike: each call says so itself, and nothing is broken. A rank alone: all are told. */
+/* All ranks alike: each call says so itself, and nothing is broken. A rank alone: every call reports it. */
 static void refused(void) {
     tdm_comm *some = NULL;
     tdm_tensor x = zeros(5000);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Messages are matched, and copied, by whoever comes second, and are done when their time has passed. */
+/* Messages are matched, and copied, by the rank that comes second, and are done when their time has passed. */
 #include "local.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ typedef struct message {
     struct message *next;
 } message;
 
-/* What waits between two ranks on a channel: sends or receives, never both. */
+/* The queue between two ranks on a channel: sends or receives, never both. */
 typedef struct box {
     message *sends, *receives;
 } box;

@@ -5,7 +5,7 @@
 
 #include <tandem/transport.h>
 
-/* What the ranks of a communicator share. */
+/* Shared by the ranks of a communicator. */
 typedef struct local_group local_group;
 
 /* A group of so many; the seconds that each message of one byte or more than `small` takes. It lives until the last of
@@ -15,7 +15,7 @@ local_group *local_group_make(int ranks, double seconds, size_t small);
 /* A rank's end, to be given to tdm_comm_create. */
 tdm_transport local_transport(local_group *group, int rank);
 
-enum { LOCAL_HEADERS, LOCAL_DATA, LOCAL_NOTES, LOCAL_PAIRS }; /* what the channels are used for */
+enum { LOCAL_HEADERS, LOCAL_DATA, LOCAL_NOTES, LOCAL_PAIRS }; /* the uses of the channels */
 
 /* How this thread's ends behave, and their counts. */
 typedef struct local_record {

@@ -72,12 +72,12 @@ static void in_one_queue(int round) {
                 wanted += summed(1 + round, row, i) * (double)element(100, 0, i * N + column);
             wrong += values[row * N + column] != wanted;
         }
-    CHECK(wrong == 0, "round %d: %ld elements behind an all-reduce are wrong", round, wrong);
+    CHECK(wrong == 0, "round %d: %ld elements after an all-reduce are wrong", round, wrong);
     free(values);
     tdm_tensor_release(&d);
 }
 
-/* What a training step does: gradients are made on one queue and averaged on another, and the step waits for all. Of
+/* As in a training step, gradients are made on one queue and averaged on another, and the step waits for all. Of
  * columns, which are packed on the way. */
 static void between_queues(void) {
     tdm_queue *network = NULL;

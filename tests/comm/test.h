@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of communicators between threads share. */
+/* Shared by the tests of communicators between threads. */
 #ifndef TESTS_COMM_TEST_H
 #define TESTS_COMM_TEST_H
 

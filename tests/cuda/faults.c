@@ -4,7 +4,7 @@
  * these), on the simulated machine (tests/cuda_sim), each in a separate process; of cuBLAS, NVRTC and memory also every
  * call.
  *
- *     faults [FUNCTION [NTH ERROR]]       all functions, one, or one failure, told at length
+ *     faults [FUNCTION [NTH ERROR]]       all functions, one, or one failure, printed at length
  *
  * The workout uses the whole library on cuda:0 and cuda:1. When a call fails the workout gives an
  * error with a message, or right results; nothing is left (the runtime's last error, memory,

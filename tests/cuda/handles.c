@@ -14,7 +14,7 @@
 #define CUDA(call) CHECK((call) == cudaSuccess, "%s failed", #call)
 
 static small s;
-static int told;
+static int notified;
 static void *memory;
 
 static void handles_begin(void) {
@@ -41,7 +41,7 @@ static unsigned long host_waits(void) {
 
 static tdm_tensor adopted(void) {
     tdm_buffer *buffer = NULL;
-    OK(tdm_cuda_adopt_memory(s.device, memory, SMALL_BYTES, count, &told, &buffer));
+    OK(tdm_cuda_adopt_memory(s.device, memory, SMALL_BYTES, count, &notified, &buffer));
     return tdm_tensor_2d(buffer, TDM_F32, SMALL_N, SMALL_N);
 }
 
@@ -117,10 +117,10 @@ Test(handles, pointer_of_used_memory) {
 }
 
 /* A release while work is pending waits for nothing; a later call notifies the owner, once that work is over. */
-Test(handles, told_when_over) {
+Test(handles, notified_when_over) {
     cudaEvent_t event = NULL;
     tdm_buffer *other = NULL;
-    told = 0;
+    notified = 0;
     tdm_tensor x = adopted();
     CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     OK(tdm_fill(s.queue, 2.0, &x));
@@ -128,12 +128,12 @@ Test(handles, told_when_over) {
     tdm_tensor_release(&x);
     CHECK(host_waits() == 0, "%lu waits", host_waits());
     OK(tdm_buffer_create(s.device, 16, &other));
-    CHECK(told == 0, "told while work is pending");
+    CHECK(notified == 0, "notified while work is pending");
     tdm_buffer_release(other);
     OK(tdm_cuda_record(s.queue, event));
     CUDA(cudaEventSynchronize(event));
     OK(tdm_buffer_create(s.device, 16, &other));
-    CHECK(told == 1, "told %d times", told);
+    CHECK(notified == 1, "notified %d times", notified);
     tdm_buffer_release(other);
     expect(2.0f);
     CUDA(cudaEventDestroy(event));
@@ -143,7 +143,7 @@ Test(handles, told_when_over) {
 Test(handles, two_queues) {
     tdm_queue *second = NULL;
     tdm_tensor x = adopted(), tail = x;
-    told = 0;
+    notified = 0;
     tail.shape[0] = SMALL_N / 2;
     tail.offset = SMALL_N / 2 * SMALL_N;
     OK(tdm_queue_create(s.device, 0, &second));
@@ -153,12 +153,13 @@ Test(handles, two_queues) {
     OK(tdm_fill(second, 6.0, &tail));
     cuda_sim_heal();
     tdm_tensor_release(&x);
-    CHECK(host_waits() == 0 && told == 0, "%lu waits, told %d times", host_waits(), told);
+    CHECK(host_waits() == 0 && notified == 0, "%lu waits, notified %d times", host_waits(),
+          notified);
     OK(tdm_queue_finish(second));
-    CHECK(told == 0, "told while the other queue uses it");
+    CHECK(notified == 0, "notified while the other queue uses it");
     tdm_queue_destroy(s.queue);
     s.queue = NULL;
-    CHECK(told == 1, "told %d times", told);
+    CHECK(notified == 1, "notified %d times", notified);
     tdm_queue_destroy(second);
 }
 
@@ -166,7 +167,7 @@ Test(handles, two_queues) {
 Test(handles, events) {
     cudaStream_t stream = NULL;
     cudaEvent_t event = NULL;
-    told = 0;
+    notified = 0;
     tdm_tensor x = adopted();
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -192,7 +193,7 @@ Test(handles, stream) {
     cudaStream_t stream = NULL, its = NULL;
     tdm_queue *queue = NULL;
     tdm_graph *graph = NULL;
-    told = 0;
+    notified = 0;
     tdm_tensor x = adopted();
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(tdm_cuda_adopt_stream(s.device, stream, 0, &queue));
@@ -213,7 +214,7 @@ Test(handles, stream) {
     expect(4.0f);
     tdm_tensor_release(&x);
     tdm_queue_destroy(queue);
-    CHECK(told == 1, "told %d times", told);
+    CHECK(notified == 1, "notified %d times", notified);
     CUDA(cudaMemsetAsync(memory, 0, SMALL_BYTES, stream));
     CUDA(cudaStreamSynchronize(stream));
     CUDA(cudaStreamDestroy(stream));
@@ -265,13 +266,13 @@ Test(handles, pointer_is_free) {
 
 /* The device is lost: the owner is notified all the same, as nothing runs there any more. */
 Test(handles, lost) {
-    told = 0;
+    notified = 0;
     tdm_tensor x = adopted();
     OK(tdm_fill(s.queue, 2.0, &x));
     cuda_sim_lose(0, cudaErrorIllegalAddress);
     (void)!tdm_queue_finish(s.queue);
     tdm_tensor_release(&x);
-    CHECK(told == 1, "told %d times", told);
+    CHECK(notified == 1, "notified %d times", notified);
 }
 
 Test(handles, refused) {
@@ -279,8 +280,9 @@ Test(handles, refused) {
     tdm_buffer *buffer = NULL;
     void *pinned = NULL, *elsewhere = NULL;
     small other;
-    told = 0;
-#define ADOPT(pointer, size) tdm_cuda_adopt_memory(s.device, pointer, size, count, &told, &buffer)
+    notified = 0;
+#define ADOPT(pointer, size)                                                                       \
+    tdm_cuda_adopt_memory(s.device, pointer, size, count, &notified, &buffer)
     REFUSED(ADOPT(NULL, 4), invalid, "tdm_cuda_adopt_memory|pointer is NULL");
     REFUSED(ADOPT(memory, 0), invalid, "tdm_cuda_adopt_memory|size is 0");
     REFUSED(ADOPT((char *)memory + 8, 16), invalid, "tdm_cuda_adopt_memory|cuda:0|multiple of 16");
@@ -296,5 +298,5 @@ Test(handles, refused) {
     OK(tdm_cuda_get_pointer(other.buffers[0], &elsewhere));
     REFUSED(ADOPT(elsewhere, 64), invalid, "CUDA device 1, not 0");
     small_close(&other);
-    CHECK(!buffer && told == 0, "a failure left something");
+    CHECK(!buffer && notified == 0, "a failure left something");
 }

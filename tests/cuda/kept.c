@@ -41,7 +41,7 @@ static void make_folder(const char *name) {
     CHECK(r.exit_status == 0, "%s", r.output);
 }
 
-static void work_and_tell(const char *machine) {
+static void work_and_report(const char *machine) {
     small s;
     setenv("TDM_CUDA_SIM", machine, 1);
     setenv("TANDEM_CACHE_DIR", folder, 1);
@@ -71,7 +71,7 @@ static void on_machine(const char *machine) {
     int how = 0;
     pid_t child = fork();
     if (child == 0) {
-        work_and_tell(machine);
+        work_and_report(machine);
         _exit(0);
     }
     CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0 && out->ended,

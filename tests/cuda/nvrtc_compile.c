@@ -410,14 +410,14 @@ static bool check_the_check(void) {
                 ptxas_report_of(c.log, "tdm_array", &array) && array.local >= 256 &&
                 !ptxas_report_of(c.log, "tdm_arr", &missing);
     if (!good) fail("this program does not find an array in local memory:\n%.2000s", c.log);
-    bool told = c.good && ptx_report_of(c.ptx, "tdm_wide", &wide) && wide.wide_loads == 2 &&
-                wide.loads == 1 && wide.wide_stores == 1 && wide.stores == 1 &&
-                wide.in_flight == 2 && ptx_report_of(c.ptx, "tdm_plain", &scalar) &&
-                scalar.loads == 1 && scalar.stores == 1 && scalar.wide_loads == 0 &&
-                scalar.in_flight == 0 && !ptx_report_of(c.ptx, "tdm_wid", &none);
-    if (!told) fail("this program does not tell wide accesses:\n%.4000s", c.ptx);
+    bool reported = c.good && ptx_report_of(c.ptx, "tdm_wide", &wide) && wide.wide_loads == 2 &&
+                    wide.loads == 1 && wide.wide_stores == 1 && wide.stores == 1 &&
+                    wide.in_flight == 2 && ptx_report_of(c.ptx, "tdm_plain", &scalar) &&
+                    scalar.loads == 1 && scalar.stores == 1 && scalar.wide_loads == 0 &&
+                    scalar.in_flight == 0 && !ptx_report_of(c.ptx, "tdm_wid", &none);
+    if (!reported) fail("this program does not see wide accesses:\n%.4000s", c.ptx);
     compiled_free(&c);
-    return good && told;
+    return good && reported;
 }
 
 /* The most of each number on any architecture. */

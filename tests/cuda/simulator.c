@@ -362,8 +362,8 @@ Test(simulator, losing) {
     tdm_elementwise_args args = {.rows = 1, .cols = 1, .chunk = 1, .chunks = 1, .unit_stride = 1};
     void *buffers[] = {&memory, &args};
     FINE(launch(kernel, 1, 64, buffers));
-    CHECK(cudaStreamSynchronize(stream) == cudaErrorIllegalAddress, "told when waited for");
-    CHECK(cudaMalloc((void **)&memory, 8) == cudaErrorIllegalAddress, "told again");
+    CHECK(cudaStreamSynchronize(stream) == cudaErrorIllegalAddress, "reported when waited for");
+    CHECK(cudaMalloc((void **)&memory, 8) == cudaErrorIllegalAddress, "reported again");
     (void)cudaSetDevice(1);
     FINE(cudaMalloc((void **)&memory, 8));
     FINE(cudaFree(memory));

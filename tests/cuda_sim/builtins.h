@@ -205,7 +205,7 @@ static inline void sim_cp_async_wait_group_5() { sim_cp_async_wait(5); }
 struct sim_rows {
     unsigned row, rows[32];
 };
-static void sim_tell_rows(void *const *lanes) {
+static void sim_share_rows(void *const *lanes) {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 32; j++)
             ((sim_rows *)lanes[i])->rows[j] = ((const sim_rows *)lanes[j])->row;
@@ -214,7 +214,7 @@ static void sim_load_matrices(const char *place, bool transposed, unsigned row, 
     const unsigned lane = threadIdx.x % 32, x = lane % 4 * 2, y = lane / 4;
     sim_rows all = {row, {0}};
     sim_shared<sim_four>(row);
-    sim_thread_together(place, &all, sim_tell_rows);
+    sim_thread_together(place, &all, sim_share_rows);
     for (unsigned i = 0; i < 4; i++) {
         const unsigned *const rows = all.rows + 8 * i;
         to[i] = transposed ? (unsigned)*sim_shared<unsigned short>(rows[x] + 2 * y) |

@@ -21,7 +21,7 @@
  *   delay=MICROSECONDS                            work is held up for so long, now and then
  *   implicit=1                                    calls that allocate, free or load memory or
  *                                                 modules, and copies of pageable memory, wait for
- *                                                 what the device was given before
+ *                                                 the device's earlier work
  *   threads=SEED                                  kernels are run thread by thread, in orders that
  *                                                 depend on the seed (threads.c); 0: as C
  *   lazy=1                                        a stream works only while a call waits for it

@@ -6,7 +6,7 @@
 #include "call.h"
 
 /* Before any call reads the machine's description, which may name another version. */
-__attribute__((constructor)) static void tell_version(void) { sim_library_version = SIM_VERSION; }
+__attribute__((constructor)) static void set_version(void) { sim_library_version = SIM_VERSION; }
 
 cudaError_t cudaRuntimeGetVersion(int *version) {
     BEGIN("cudaRuntimeGetVersion");

@@ -148,7 +148,7 @@ typedef struct sim_block {
     sim_device *device; /* NULL: pinned host memory */
     uintptr_t address;  /* as the program knows it */
     size_t size;
-    char *bytes;      /* what it stands for; of pinned memory the same as the address */
+    char *bytes;      /* the memory itself; of pinned memory the same as the address */
     unsigned pending; /* operations that use it and have not run */
 } sim_block;
 

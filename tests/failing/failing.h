@@ -25,8 +25,8 @@ typedef struct failing_driver {
     const char *(*called)(size_t index); /* functions that were called; NULL past the last */
     unsigned long (*calls)(const char *function); /* how often */
     const char *(*left)(
-        const char
-            *function); /* what is left that ought not to be, when the function, if any, failed */
+        const char *
+            function); /* leftovers that ought not to be there, when the function, if any, failed */
     int (*errors_of)(const char *function,
                      int errors[4]); /* how many there are to try; 0: it cannot fail */
     bool (*is_asked_again)(const char *function);
@@ -37,7 +37,7 @@ typedef struct failing_driver {
 
 /* main of a driver's program:
  *
- *     PROGRAM [FUNCTION [NTH ERROR]]       all functions, one, or one failure, told at length
+ *     PROGRAM [FUNCTION [NTH ERROR]]       all functions, one, or one failure, printed at length
  *
  * With TDM_TEST_SMALL not the third calls, each with every second error, and a failure that lasts with one error; with
  * TDM_TEST_SHARE=2 every second call. */

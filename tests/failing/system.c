@@ -29,7 +29,7 @@ enum { SECONDS = 120, N = 64, MANY = 1 << 18 };
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* What a call gives that fails. */
+/* The result of a call that fails. */
 typedef enum failing_way {
     MINUS_ONE,  /* and errno */
     NOTHING,    /* NULL or no elements, and errno */

@@ -22,7 +22,7 @@ typedef struct workplace {
     tdm_queue *queue, *timed, *borrowed;
     tdm_event *event, *start, *end;
     tdm_buffer *buffers[BUFFERS], *elsewhere, *adopted;
-    int taken, told; /* how often the owner of adopted memory was to be told, and was */
+    int taken, notified; /* how often the owner of adopted memory was to be notified, and was */
     tdm_graph *graph;
     void *pinned;
     float host[CELLS];
@@ -94,13 +94,13 @@ static tdm_status fill(workplace *w) {
     return TDM_OK;
 }
 
-static void tell(void *told) { (*(int *)told)++; }
+static void notify(void *notified) { (*(int *)notified)++; }
 
 static tdm_status adopt_of_cuda(workplace *w) {
     void *pointer;
     struct CUstream_st *stream;
     TRY(tdm_cuda_get_pointer(w->buffers[0], &pointer));
-    TRY(tdm_cuda_adopt_memory(w->devices[0], pointer, BYTES, tell, &w->told, &w->adopted));
+    TRY(tdm_cuda_adopt_memory(w->devices[0], pointer, BYTES, notify, &w->notified, &w->adopted));
     w->taken++;
     TRY(tdm_cuda_get_stream(w->queue, &stream));
     return tdm_cuda_adopt_stream(w->devices[0], stream, 0, &w->borrowed);
@@ -110,7 +110,7 @@ static tdm_status adopt_of_opencl(workplace *w) {
     struct _cl_mem *memory;
     struct _cl_command_queue *handle;
     TRY(tdm_opencl_get_memory(w->buffers[0], &memory));
-    TRY(tdm_opencl_adopt_memory(w->devices[0], memory, BYTES, tell, &w->told, &w->adopted));
+    TRY(tdm_opencl_adopt_memory(w->devices[0], memory, BYTES, notify, &w->notified, &w->adopted));
     w->taken++;
     TRY(tdm_opencl_get_queue(w->queue, &handle));
     return tdm_opencl_adopt_queue(w->devices[0], handle, &w->borrowed);
@@ -128,7 +128,7 @@ static tdm_status adopt(workplace *w) {
     tdm_buffer_release(w->adopted);
     w->adopted = NULL;
     TRY(tdm_buffer_read(w->queue, w->buffers[0], 0, w->host, BYTES));
-    expect(w->told == 1, "the owner of adopted memory was not told once");
+    expect(w->notified == 1, "the owner of adopted memory was not notified once");
     expect(all_are(w->host, value), "adopted memory");
     return TDM_OK;
 }
@@ -296,6 +296,6 @@ tdm_status workout(tdm_backend backend) {
     wrong[0] = '\0';
     tdm_status status = steps(&place);
     clean_up(&place);
-    expect(place.told <= place.taken, "the owner of adopted memory was told twice");
+    expect(place.notified <= place.taken, "the owner of adopted memory was notified twice");
     return status;
 }

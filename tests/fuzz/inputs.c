@@ -106,7 +106,7 @@ static void names(const uint8_t *data, size_t size) {
     if (is_ok(tdmi_registry_find(name, &index)) && index >= count) fail("no such device");
 }
 
-/* NAME=value. What was taken stays until another value takes its place. */
+/* NAME=value. A value that was taken stays until another takes its place. */
 static void environment(const uint8_t *data, size_t size) {
     char name[LONGEST];
     memcpy(name, data, size);

@@ -145,13 +145,13 @@ Test(handles, borrowed_memory_is_free) {
 
 /* Memory of the program's, with order between its queue and ours, both ways. */
 Test(handles, events) {
-    int told = 0;
+    int notified = 0;
     cl_event event;
     tdm_buffer *buffer = NULL;
     cl_kernel kernel = own_kernel();
     cl_mem memory = memory_of(context, CL_MEM_READ_WRITE, BYTES, NULL);
     const float one = 1.0f;
-    OK(tdm_opencl_adopt_memory(device, memory, BYTES, count, &told, &buffer));
+    OK(tdm_opencl_adopt_memory(device, memory, BYTES, count, &notified, &buffer));
     CHECK(references(memory) == 2, "%u references", references(memory));
     tdm_tensor x = tdm_tensor_1d(buffer, TDM_F32, COUNT);
     for (int turn = 0; turn < 3; turn++) {
@@ -170,13 +170,13 @@ Test(handles, events) {
         expect(5.0f, 8.0f);
     }
     CL(clReleaseMemObject(memory)); /* the library holds it */
-    CHECK(told == 0, "told while the buffer lives");
+    CHECK(notified == 0, "notified while the buffer lives");
     OK(tdm_fill(queue, 2.0, &x));
     OK(tdm_buffer_read(queue, buffer, 0, values, BYTES));
     expect(0.0f, 2.0f);
     CL(clRetainMemObject(memory));
     tdm_buffer_release(buffer);
-    CHECK(told == 1 && is_left_alone(memory), "told %d times, %u references", told,
+    CHECK(notified == 1 && is_left_alone(memory), "notified %d times, %u references", notified,
           references(memory));
     CL(clReleaseMemObject(memory));
     CL(clReleaseKernel(kernel));
@@ -184,29 +184,29 @@ Test(handles, events) {
 
 /* Any later call notifies the owner when work is over that was pending at the release, without a wait for the queue.
  * Work is held up by an event of the program's. */
-Test(handles, told_when_over) {
-    int told = 0;
+Test(handles, notified_when_over) {
+    int notified = 0;
     cl_int code;
     cl_event gate = clCreateUserEvent(context, &code), event;
     tdm_buffer *buffer = NULL, *other = NULL;
     cl_mem memory = memory_of(context, CL_MEM_READ_WRITE, BYTES, NULL);
     CHECK(code == CL_SUCCESS, "clCreateUserEvent");
-    OK(tdm_opencl_adopt_memory(device, memory, BYTES, count, &told, &buffer));
+    OK(tdm_opencl_adopt_memory(device, memory, BYTES, count, &notified, &buffer));
     OK(tdm_opencl_wait(queue, gate));
     OK(tdm_buffer_fill_async(queue, buffer, 0, BYTES, "abcd", 4));
     tdm_buffer_release(buffer);
     OK(tdm_buffer_create(device, 16, &other));
-    CHECK(told == 0, "told while work is pending");
+    CHECK(notified == 0, "notified while work is pending");
     OK(tdm_opencl_record(queue, &event));
     CL(clSetUserEventStatus(gate, CL_COMPLETE));
     CL(clWaitForEvents(1, &event));
     tdm_buffer_release(other);
     OK(tdm_buffer_create(device, 16, &other));
-    CHECK(told == 1 && is_left_alone(memory), "told %d times, %u references", told,
+    CHECK(notified == 1 && is_left_alone(memory), "notified %d times, %u references", notified,
           references(memory));
     tdm_buffer_release(other);
     OK(tdm_queue_finish(queue));
-    CHECK(told == 1, "told %d times", told);
+    CHECK(notified == 1, "notified %d times", notified);
     CL(clReleaseEvent(event));
     CL(clReleaseEvent(gate));
     CL(clReleaseMemObject(memory));
@@ -215,7 +215,7 @@ Test(handles, told_when_over) {
 /* Memory that a slow queue uses holds back no other: neither unused memory nor that of a queue that the program waits
  * for. */
 Test(handles, slow_queue) {
-    int told[3] = {0};
+    int notified[3] = {0};
     cl_int code;
     cl_event gate = clCreateUserEvent(context, &code);
     tdm_queue *other = NULL;
@@ -225,21 +225,22 @@ Test(handles, slow_queue) {
     OK(tdm_queue_create(device, 0, &other));
     for (int i = 0; i < 3; i++) {
         memory[i] = memory_of(context, CL_MEM_READ_WRITE, BYTES, NULL);
-        OK(tdm_opencl_adopt_memory(device, memory[i], BYTES, count, &told[i], &buffers[i]));
+        OK(tdm_opencl_adopt_memory(device, memory[i], BYTES, count, &notified[i], &buffers[i]));
     }
     OK(tdm_opencl_wait(queue, gate));
     OK(tdm_buffer_fill_async(queue, buffers[0], 0, BYTES, "abcd", 4));
     OK(tdm_buffer_fill_async(other, buffers[1], 0, BYTES, "abcd", 4));
     for (int i = 0; i < 3; i++)
         tdm_buffer_release(buffers[i]);
-    CHECK(told[2] == 1, "the owner of unused memory was not told at once");
+    CHECK(notified[2] == 1, "the owner of unused memory was not notified at once");
     OK(tdm_queue_finish(other));
-    CHECK(told[0] == 0 && told[1] == 1, "told %d and %d times", told[0], told[1]);
+    CHECK(notified[0] == 0 && notified[1] == 1, "notified %d and %d times", notified[0],
+          notified[1]);
     CL(clSetUserEventStatus(gate, CL_COMPLETE));
     tdm_queue_destroy(other);
     OK(tdm_queue_finish(queue));
-    CHECK(told[0] == 1 && told[1] == 1 && told[2] == 1, "told %d, %d and %d times", told[0],
-          told[1], told[2]);
+    CHECK(notified[0] == 1 && notified[1] == 1 && notified[2] == 1, "notified %d, %d and %d times",
+          notified[0], notified[1], notified[2]);
     for (int i = 0; i < 3; i++)
         CL(clReleaseMemObject(memory[i]));
     CL(clReleaseEvent(gate));
@@ -262,7 +263,7 @@ static tdm_status take_over(void) {
     return tdm_opencl_get_memory(left, &memory);
 }
 
-static tdm_status use_behind(void) {
+static tdm_status use_after(void) {
     return tdm_buffer_fill_async(later[1], left, 0, BYTES, "abcd", 4);
 }
 
@@ -308,7 +309,7 @@ static void prepare(cl_event gate, int which) {
 
 /* Another thread, which may be the one that sets the event, is not held up meanwhile. */
 Test(handles, waits_hold_no_lock) {
-    static tdm_status (*calls[])(void) = {trim, take_over, use_behind, make_one_more};
+    static tdm_status (*calls[])(void) = {trim, take_over, use_after, make_one_more};
     const struct timespec moment = {0, 200000000}, tenth = {0, 100000000};
     OK(tdm_queue_create(device, 0, &later[0]));
     OK(tdm_queue_create(device, 0, &later[1]));
@@ -423,16 +424,16 @@ Test(handles, sub_buffer) {
 Test(handles, other_contexts) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     cl_int code;
-    int told = 0;
+    int notified = 0;
     tdm_buffer *buffer = NULL;
     cl_context other = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
     CHECK(code == CL_SUCCESS, "clCreateContext");
     cl_mem memory = memory_of(other, CL_MEM_READ_WRITE, BYTES, NULL);
     cl_event event = clCreateUserEvent(other, &code);
-    REFUSED(tdm_opencl_adopt_memory(device, memory, BYTES, count, &told, &buffer), invalid,
+    REFUSED(tdm_opencl_adopt_memory(device, memory, BYTES, count, &notified, &buffer), invalid,
             "tdm_opencl_adopt_memory|another context|opencl:0");
     REFUSED(tdm_opencl_wait(queue, event), invalid, "tdm_opencl_wait|another context|opencl:0");
-    CHECK(!buffer && told == 0 && references(memory) == 1, "a failure left something");
+    CHECK(!buffer && notified == 0 && references(memory) == 1, "a failure left something");
     CL(clSetUserEventStatus(event, CL_COMPLETE));
 
     tdm_device *second = NULL;
@@ -441,12 +442,12 @@ Test(handles, other_contexts) {
     OK(tdm_opencl_get_context(second, &of_second));
     CHECK(of_second != context, "two devices have one context");
     cl_mem elsewhere = memory_of(of_second, CL_MEM_READ_WRITE, BYTES, NULL);
-    REFUSED(tdm_opencl_adopt_memory(device, elsewhere, BYTES, count, &told, &buffer), invalid,
+    REFUSED(tdm_opencl_adopt_memory(device, elsewhere, BYTES, count, &notified, &buffer), invalid,
             "another context");
-    OK(tdm_opencl_adopt_memory(second, elsewhere, BYTES, count, &told, &buffer));
+    OK(tdm_opencl_adopt_memory(second, elsewhere, BYTES, count, &notified, &buffer));
     tdm_buffer_release(buffer);
     tdm_device_release(second);
-    CHECK(told == 1, "told %d times", told);
+    CHECK(notified == 1, "notified %d times", notified);
     CL(clReleaseMemObject(elsewhere));
 
     OK(tdm_buffer_create(device, BYTES, &buffer));

@@ -94,7 +94,7 @@ Test(products, sub_buffer) {
 }
 
 /* A queue's first product, and native kernels that a graph records, wait for no work of the program's. */
-Test(products, behind_a_gate) {
+Test(products, after_a_gate) {
     cl_int code;
     tdm_graph *graph = NULL;
     tdm_tensor ones = filled(1.0, N), y = filled(0.0, N), x, z;

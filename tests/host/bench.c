@@ -105,7 +105,7 @@ static const char *const gpu[] = {"TANDEM_BACKEND=cuda", "TANDEM_LIBRARY_PATH=" 
                                   "TDM_CUDA_SIM=leaks=1 delay=50", "TDM_TEST_SMALL=1", NULL};
 
 /* Each row has a baseline, NVIDIA's own call, which the simulated machine finds no fault with. */
-Test(bench, beside_cuda) {
+Test(bench, next_to_cuda) {
     shell(gpu,
           "$T bench --device cuda:0 --profile full --dtype f32 --json $D/all --op "
           "empty,layer_norm,graph+nodes,matmul,copy_h2d,copy_d2h,copy_d2d,add --shape "

@@ -182,7 +182,7 @@ Test(cache, prune) {
     tdm(arguments, 0);
     CHECK(count_kernels() == 1 && access(newest, F_OK) == 0, "%d left: %s", count_kernels(),
           r.output);
-    /* what TANDEM_BACKEND hides stays */
+    /* entries of backends that TANDEM_BACKEND hides stay */
     shell("rm -rf $D/cache; cp -a $D/good $D/cache; TANDEM_BACKEND=cpu " TEST_PROGRAM
           " cache prune --dry-run");
     CHECK(strncmp(r.output, "0 of ", 5) == 0, "%s", r.output);

@@ -119,7 +119,7 @@ Test(cards, addresses) {
         /* domains past 16 bits, of Intel's VMD */
         {"auto", "devices=1 pci0=10000:af:00.0", "devices=1 pci0=10000:af:00.0", both, "cuda:0"},
         {"auto", "devices=1 pci0=10000:af:00.0", "devices=1 pci0=" Q, "", two},
-        /* what a driver says that does not know */
+        /* the answer of a driver that does not know */
         {"auto", "devices=1 uuid0=none pci0=none", "devices=1 pci0=0000:00:00.0", "", two},
         {"auto", "devices=1 pci0=0001:00:00.0", "devices=1 pci0=0001:00:00.0", both, "cuda:0"}};
     CHECK_ALL(machines);

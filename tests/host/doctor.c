@@ -236,7 +236,7 @@ Test(doctor, files_that_are_no_drivers) {
 }
 
 /* A broken driver next to a good one, which is tried, and listed, without it. */
-Test(doctor, good_beside_bad) {
+Test(doctor, good_next_to_bad) {
     static const char *const bad[] = {"list_segv", "list_hang", "build_abort"};
     for (int i = 0; i < 3; i++) {
         bool lists = strncmp(bad[i], "build", 5) == 0;

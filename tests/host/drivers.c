@@ -308,14 +308,14 @@ Test(drivers, cache_places) {
     }
     run_shell(NULL, "ls " TEST_SCRATCH "/open", 30, &r);
     CHECK(!r.output[0], "kept in a folder that others may write: %s", r.output);
-    static const char *const told[] = {"no|cache directory|cannot be made",
-                                       "no|cache directory|is not a directory",
-                                       "no|cache directory|others may write there (mode 777)",
-                                       "no|cache directory|cannot be made: File name too long"};
+    static const char *const words[] = {"no|cache directory|cannot be made",
+                                        "no|cache directory|is not a directory",
+                                        "no|cache directory|others may write there (mode 777)",
+                                        "no|cache directory|cannot be made: File name too long"};
     for (int i = 0; i < 4; i++) {
         const char *changes[] = {ICD_NONE, bad[i], NULL};
         probe(changes, "diagnose", NULL);
-        CHECK(contains_words(r.output, told[i]), "%s: %s", bad[i], r.output);
+        CHECK(contains_words(r.output, words[i]), "%s: %s", bad[i], r.output);
     }
     const char *xdg[] = {ICD_POCL, "XDG_CACHE_HOME=" TEST_SCRATCH "/xdg", NULL};
     run_shell(xdg,

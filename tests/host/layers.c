@@ -179,8 +179,8 @@ Test(layers, platform) {
             "timespec_get|strtod|strtof|atof) *\\(") " | grep -vE '^[^:]*:[0-9]+: *(/?\\*|//)'");
 }
 
-/* Who calls whom, seen in the objects: no room calls one above it, and the longest row of files of lib/ that call each
- * other is below 20. */
+/* The calls between rooms, seen in the objects: no room calls one above it, and the longest row of files of lib/ that
+ * call each other is below 20. */
 Test(layers, floors) {
     run_shell(NULL,
               "LC_ALL=C xargs nm -A <'" TEST_OBJECTS "' | awk -v MOST=20 -f '" TEST_SOURCE

@@ -180,7 +180,7 @@ Test(options, json) {
         shell(command, 0);
         CHECK(strcmp(r.output, "printed text whole\n") == 0, "%s", r.output);
     }
-    /* what is in the way of a whole file leaves the one before */
+    /* a failure leaves the former file whole */
     shell("F=$(mktemp -d); echo old >$F/f; (trap '' XFSZ; ulimit -f 0; $T cache list --json $F/f "
           "2>&1 | cat); cat $F/*; rm -r $F",
           0);

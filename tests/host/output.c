@@ -98,7 +98,7 @@ Test(output, profile_of_threads) {
           "1 process", NULL);
 }
 
-/* What a device does lies on a line of its queue: each piece after it was given to the queue, one after the other. */
+/* A device's work lies on a line of its queue: each piece after it was given to the queue, one after the other. */
 #define LINES                                                                                      \
     "cat >$D/lines.py <<'END'\nimport json, sys\n" EVENTS SPANS                                    \
     "def end(i): return i[\"ts\"] + i[\"dur\"]\n"                                                  \

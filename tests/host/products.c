@@ -14,7 +14,7 @@ TestSuite(products, .init = random_start);
 
 static run_result r;
 
-static void run_beside(const char *provider) {
+static void run_next_to_sleeper(const char *provider) {
     char blas[64];
     snprintf(blas, sizeof blas, "TANDEM_BLAS=%s", provider);
     const char *changes[] = {ICD_NONE, CACHE, blas, "TANDEM_CPU_THREADS=3", "OMP_NUM_THREADS=5",
@@ -31,5 +31,5 @@ Test(products, no_other_threads) {
     static const char *const providers[] = {"onednn,openblas", "openblas", "blis", "cblas",
                                             "builtin"};
     for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++)
-        run_beside(providers[i]);
+        run_next_to_sleeper(providers[i]);
 }

@@ -41,7 +41,7 @@ static void put(const char *name, const char *text) {
     file_write(path, text, strlen(text));
 }
 
-/* What the process is in, and what is mounted where. */
+/* The process's group, and the mounts. */
 static void begin(const char *groups, const char *mounts) {
     remove_root();
     put("/proc/self/cgroup", groups);

@@ -132,7 +132,7 @@ static long size_of(const char *path) {
     return stat(path, &status) == 0 ? (long)status.st_size : -1;
 }
 
-/* What the program sets takes the place of TANDEM_LOG, before and after the first use. */
+/* The program's setting takes the place of TANDEM_LOG, before and after the first use. */
 Test(setup, log_of_a_call_and_of_the_variable) {
     static const char path[] = TEST_SCRATCH "/setup-log";
     static lines l;

@@ -121,7 +121,7 @@ Test(tune, a_choice_is_looked_at_twice) {
     gives("echo f32 96x96x96 >$D/list; " SLOW("26", "5") SLOW_TUNE "60 2>/dev/null", 0,
           "f32 96x96x96 |blis|as usual|1 product measured");
     gives(SLOW("0", "0") EXPLAIN "f32 96 96 96", 0, "blis, " MEASURED " f32 96x96x96");
-    /* what stays slow loses twice */
+    /* a way that stays slow loses twice */
     gives(SLOW("1000", "5") SLOW_TUNE "60 2>/dev/null", 0, "builtin|times as fast as blis");
 }
 

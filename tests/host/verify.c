@@ -145,7 +145,8 @@ Test(verify, covers) {
           FLOATS * CALLS, errors);
 }
 
-/* What has no bound, or another: a weight below the normal numbers times a large v, scores that overflow, Inf, NaN. */
+/* Results without a bound, or with another: a weight below the normal numbers times a large v, scores that overflow,
+ * Inf, NaN. */
 Test(verify, attention) {
     static const float cases[][6] = {/* q, two keys, their v */
                                      {10, 10, 0, 0, 1e30f},    {1e20f, 1e20f, -1e20f, 1, 2},
@@ -205,7 +206,7 @@ Test(verify, share) {
     CHECK(count >= 95 && count <= 105, "%d of 400", count);
 }
 
-/* What cannot be compared is as without. */
+/* A call that cannot be compared runs as without TANDEM_VERIFY. */
 Test(verify, leaves_alone) {
     begin("1");
     tdm_tensor x = filled(TDM_F32, 4, 8), y = filled(TDM_F32, 4, 7), packed;

@@ -18,7 +18,7 @@ while read -r name; do
 done <"$work/variables"
 for header in lib/include/tandem/*.h comm/include/tandem/*.h; do
     header=tandem/${header##*/}
-    # what other headers include, and what only libraries want
+    # headers that others include, and headers for libraries alone
     [[ $header != tandem/@(status|tandem|setup|library|nccl|transport).h ]] || continue
     grep -q "In $header\b" docs/tandem.7 || { echo "tandem.7 lacks $header"; failed=1; }
 done

@@ -148,7 +148,7 @@ static int list_without_files(unsigned long unused) {
     return 0;
 }
 
-/* What was measured before stays, whole, where it cannot be read. */
+/* Earlier measurements stay, whole, where they cannot be read. */
 static int keep_without_memory(unsigned long unused) {
     char folder[] = "/tmp/tandem-allocations-XXXXXX", command[64];
     tdm_device *device = NULL;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for an MPI that takes addresses in the memory of CUDA devices, over one that does not, on the simulated
- * machine. It tells what such an MPI leaves undefined: memory that the device still uses, another current device. */
+ * machine. It reports what such an MPI leaves undefined: memory that the device still uses, another current device. */
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What collectives give, against sums in double of what every rank can work out for all the others. */
+/* Results of collectives, against sums in double of numbers that every rank can work out for all the others. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -58,7 +58,7 @@ static void one(int fault, int64_t n) {
     const tdm_status status = call(broken, fault, wrong, &x, &other);
     const double took = now() - began;
     snprintf(name, sizeof name, "rank %d", wrong_rank);
-    const bool fails = fault != LATE || !wrong; /* who comes late may find all that it waits for */
+    const bool fails = fault != LATE || !wrong; /* a late rank may find all that it waits for */
     CHECK(!fails || status != TDM_OK, "fault %d of %lld: it worked", fault, (long long)n);
     CHECK(took < SOON, "fault %d of %lld took %.1f s: %s", fault, (long long)n, took,
           tdm_last_error());

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ranks call one collective after the other until a signal that cannot be caught ends one of them, at a random moment,
  * or network.sh cuts off the one that it names. Each other one gets an error that names it, in time, and says so. With
- * TDM_TEST_ULFM MPI tells of it, long before the time limit.
+ * TDM_TEST_ULFM MPI reports it, long before the time limit.
  *
  *     mpirun -n 3 killed SEED [RANK] */
 #include <signal.h>
@@ -68,8 +68,10 @@ int main(int argc, char **argv) {
     tdm_queue *queue;
     tdm_tensor whole[3], x, part, y;
     if (argc != 2 && argc != 3) return 2;
-    const bool told = getenv("TDM_TEST_ULFM");
-    const double limit = told ? 60 : argc == 3 ? 4 : 1; /* 4: a network that loses some is slow */
+    const bool reported = getenv("TDM_TEST_ULFM");
+    const double limit = reported    ? 60
+                         : argc == 3 ? 4
+                                     : 1; /* 4: a network that loses some is slow */
     state = strtoull(argv[1], NULL, 10) * 0x9e3779b97f4a7c15u;
     MPI_Init(&argc, &argv);
     must(tdm_device_open("cpu:0", &device));
@@ -108,7 +110,7 @@ int main(int argc, char **argv) {
         const bool again = tdm_comm_barrier(comm, queue) == TDM_ERROR_RANK_LOST;
         tdm_comm_destroy(comm);
         printf("%s: rank %d of %d, call %ld, after %.1f s: %s: %s\n",
-               named && again && took < (told ? 0 : limit) + slack ? "survived" : "wrong", rank,
+               named && again && took < (reported ? 0 : limit) + slack ? "survived" : "wrong", rank,
                ranks, calls, took, tdm_status_name(status), said);
         fflush(stdout);
         _exit(0); /* MPI_Finalize would wait for the rank that is no more */

@@ -41,7 +41,7 @@ def main() -> None:
                     frame, (_, _, kind, _, _) = port.recvfrom(1 << 17)
                 except OSError:  # there is no more, or the link is down
                     break
-                if kind == socket.PACKET_OUTGOING:  # what went out by this socket
+                if kind == socket.PACKET_OUTGOING:  # sent by this socket
                     continue
                 to, origin = frame[HEADER:HEADER + 6], frame[HEADER + 6:HEADER + 12]
                 place[origin] = port

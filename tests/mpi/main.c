@@ -28,7 +28,7 @@ tdm_status connect_ranks(tdm_comm **made) {
     return TDM_OK;
 }
 
-/* TDM_TEST_CUDA: each rank has a simulated GPU of its own. */
+/* TDM_TEST_CUDA: each rank has a separate simulated GPU. */
 static const char *choose_device(void) {
     static char name[16];
     if (getenv("TDM_TEST_DEVICE")) return getenv("TDM_TEST_DEVICE");

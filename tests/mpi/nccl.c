@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that cannot have NCCL: all are told which, and why, and the communicator goes on. */
+/* Ranks that cannot have NCCL: all learn which, and why, and the communicator goes on. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Ranks on "machines" of their own: each in a network namespace, over veth and a switch that delays every frame and
+# Ranks on separate "machines": each in a network namespace, over veth and a switch that delays every frame and
 # loses some (the kernel's netem, or link.py where it has none). mpirun reaches them as it would by ssh.
 #
 #   slow   PROGRAM runs to its end, while a random rank's link goes down every now and then, for a second.
-#   cut    PROGRAM is tests/mpi/killed.c's: the link of a random rank goes down at a random moment for good, and each
+# cut PROGRAM is tests/mpi/killed.c's: the link of a random rank goes down at a random moment and stays down, and each
 #          other one says in time that this rank is lost. RUNS times.
 #
 # TDM_TEST_SEED repeats a run. Where namespaces may not be made it says so, and exits 77.

@@ -61,7 +61,7 @@ static tdm_tensor bias_of(tdm_dtype dtype, int64_t first, int64_t n) {
     return bias;
 }
 
-/* What is to be in a block of activation(alpha X · W + beta OLD + bias); W is stored as [out, in] where `layer`. */
+/* The expected block of activation(alpha X · W + beta OLD + bias); W is stored as [out, in] where `layer`. */
 typedef struct wanted {
     const char *what;
     int64_t r0, c0, inner;
@@ -86,7 +86,7 @@ static void expect(const wanted *w, const tdm_tensor *y, const tdm_tensor *store
             const double got = values[i * wide + j];
             if (j >= cols) {
                 if (got == 99) continue;
-                CHECK(false, "%s wrote %g behind row %lld", w->what, got, (long long)i);
+                CHECK(false, "%s wrote %g after row %lld", w->what, got, (long long)i);
                 goto done;
             }
             double sum = 0, size = 0;
@@ -226,14 +226,14 @@ static void mistakes(void) {
                   TDM_ERROR_INVALID_SHAPE &&
               strstr(tdm_last_error(), "must be [m, n]"),
           "c of one dimension: %s", tdm_last_error());
-    /* whoever refuses the next call breaks the grid, also for ranks that are still in this one */
+    /* a rank that refuses the next call breaks the grid, also for ranks that are still in this one */
     OK(tdm_comm_barrier(comm, queue));
     const int64_t inner = 2 * ranks + (rank == ranks - 1 ? ranks : 0);
     const tdm_status status = tdm_grid_matmul(grid, queue, NULL, inner, &a, &b, &c);
     CHECK(status != TDM_OK, "another inner extent on rank %d was taken", ranks - 1);
     char name[24];
     snprintf(name, sizeof name, "rank %d", ranks - 1);
-    CHECK(ranks == 1 || strstr(tdm_last_error(), name), "names nobody: %s", tdm_last_error());
+    CHECK(ranks == 1 || strstr(tdm_last_error(), name), "names no rank: %s", tdm_last_error());
     CHECK(ranks == 1 ||
               tdm_grid_matmul(grid, queue, NULL, 2 * ranks, &a, &b, &c) == TDM_ERROR_RANK_LOST,
           "a broken grid went on");

@@ -3,8 +3,8 @@
 # The tests of communicators over an MPI of PyPI, with 1 to 4 ranks:
 #
 #   abi    MPICH 5 by the standard ABI of MPI 5: compiled with its mpicc_abi, which links libmpi_abi alone.
-#   ulfm   Open MPI 5, which tells of failed processes: killed.c's, too, whose ranks have a time limit of a minute and are
-#          told at once.
+# ulfm Open MPI 5, which reports failed processes: killed.c's, too, whose ranks have a time limit of a minute and are
+#          informed at once.
 #
 # Usage: pypi.sh abi|ulfm MPI SOURCE LIBRARIES REFERENCE WORK FILE...    (where scripts/setup.sh full put it; the
 # library's folder, tandem_reference's file, a folder for the programs, and the tests' files as seen from here)

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of communicators share: one process, or thread, of several, each of which counts what went wrong in
- * it. */
+/* Shared by the tests of communicators: one process, or thread, of several, each of which counts its failed checks. */
 #ifndef TESTS_MPI_RANKS_H
 #define TESTS_MPI_RANKS_H
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of communicators over MPI share beside. */
+/* Shared by the tests of communicators over MPI. */
 #ifndef TESTS_MPI_TEST_H
 #define TESTS_MPI_TEST_H
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that end, errors that NCCL tells later, and arguments that are refused. */
+/* Ranks that end, errors that NCCL reports later, and arguments that are refused. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,8 +40,8 @@ static void check_broken(tdm_comm *broken, tdm_tensor *x, const char *words) {
     CHECK(values[999] == 2, "the queue does not go on");
 }
 
-/* NCCL's error, told by its communicator while a collective waits for the last rank, which comes late. */
-static void told_later(void) {
+/* NCCL's error, reported by its communicator while a collective waits for the last rank, which comes late. */
+static void reported_later(void) {
     tdm_comm *other = NULL;
     connect_some(ranks, rank, &other);
     OK(tdm_comm_set_timeout(other, rank == ranks - 1 ? 1 : 60));
@@ -72,7 +72,7 @@ void run_missing(void) {
 /* Rank 1 ends in the middle. */
 void run_lost(void) {
     tdm_tensor x = ones();
-    told_later();
+    reported_later();
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x)); /* waits for who is late */
     OK(tdm_queue_finish(queue));
     if (rank == 1) _exit(0);
@@ -85,7 +85,7 @@ void run_lost(void) {
     tdm_buffer_release(more);
     OK(tdm_device_trim(device));
     check_broken(comm, &x, "a rank ended or did not answer within 1 s");
-    if (ranks > 2) { /* who is left makes another one */
+    if (ranks > 2) { /* the ranks that are left make another one */
         tdm_comm *rest = NULL;
         connect_some(ranks - 1, rank > 1 ? rank - 1 : rank, &rest);
         float values[1000];

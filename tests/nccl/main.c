@@ -12,7 +12,7 @@
 
 #include "test.h"
 
-/* What the processes share. */
+/* Shared by the processes. */
 static struct shared {
     atomic_int ids; /* how many there are */
     tdm_nccl_id id[64];

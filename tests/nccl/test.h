@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of communicators over NCCL alone share. */
+/* Shared by the tests of communicators over NCCL alone. */
 #ifndef TESTS_NCCL_TEST_H
 #define TESTS_NCCL_TEST_H
 

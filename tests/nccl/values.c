@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What NCCL promises less of than other transports; then what collectives give over any. */
+/* The promises of which NCCL has fewer than other transports; then results of collectives over any. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -227,7 +227,7 @@ static void open_again(void) {
     tdm_queue_destroy(queue);
     tdm_device_release(device);
     heal();
-    opencl->hold_transfers(false); /* what waited goes on now */
+    opencl->hold_transfers(false); /* the held work goes on now */
     opencl->hold_transfers(true);
     OK(tdm_device_open("opencl:0", &device));
     OK(tdm_queue_create(device, 0, &queue));

@@ -4,12 +4,12 @@
  * '_' stands for a blank:
  *
  *   devices=N      how many, 8 at most
- *   nameN=         "simulated device" unless told
- *   platformN=     "simulated platform" unless told; a platform has the devices that name it
- *   typeN=         gpu (unless told), cpu or accelerator
- *   uuidN=         32 hexadecimal digits; "none" (unless told): the driver lacks cl_khr_device_uuid
- *   pciN=          domain:bus:device.function in hexadecimal, or "none" (unless told)
- *   pci_byN=       how the driver reports the address: khr (unless told), nv, nv_old, which leaves
+ *   nameN=         "simulated device" unless set
+ *   platformN=     "simulated platform" unless set; a platform has the devices that name it
+ *   typeN=         gpu (unless set), cpu or accelerator
+ *   uuidN=         32 hexadecimal digits; "none" (unless set): the driver lacks cl_khr_device_uuid
+ *   pciN=          domain:bus:device.function in hexadecimal, or "none" (unless set)
+ *   pci_byN=       how the driver reports the address: khr (unless set), nv, nv_old, which leaves
  *                  out the domain, or amd, which has none; that driver reports free memory, too
  *
  * A word that is none of these ends the process with status 86. Every other function of the library

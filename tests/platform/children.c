@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the platform layer promises to programs (lib/platform/child.h, program.h), on the system that runs it. */
+/* The platform layer's promises to programs (lib/platform/child.h, program.h), on the system that runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the platform layer promises (lib/platform), on the system that this runs on: a program alone, so that it runs
+/* The platform layer's promises (lib/platform), on the system that this runs on: a program alone, so that it runs
  * wherever it can be compiled. Usage: platform [LIBRARY]   (a library to load, by its path) */
 #include <errno.h>
 #include <math.h>

@@ -24,7 +24,7 @@ TEXTS = ['{"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}',
 WORDS = ["null", "true", "-1", "0", "1e3", "1.0", "18446744073709551616", "9223372036854775807", '""', "{}", "[]", ",",
          ":", "}", "{", "]", "[", '"', "\\", "\\u0000", "\\ud800", "\x00", "\xff", " ", "\n", "F64", "F8_E4M3", "C64",
          "I16", "__metadata__", '"a":1,', '"extra":[1,{"b":null}],', "4", "24", "2"]
-# What we refuse and Python's reader takes, by words of our message.
+# Files that we refuse and Python's reader takes, by words of our message.
 DOCUMENTED = ["is an empty name", "does not begin with '{'", "dimensions", "F8_E4M3", "C64", "NUL byte in object key",
               "u0000 is not allowed", "is 2^58 or more"]
 

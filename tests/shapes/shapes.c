@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The choices of lib/lanes.c, for every kernel, dtype and number of columns, and with fewer and fewer lanes: a
  * row that is held has room in its lanes, vectors are for aligned rows alone, and a group of fewer lanes is
- * a smaller one. What was measured is chosen where the same holds of it, whatever it is. And the tiles of transposed
+ * a smaller one. A measured way is chosen where the same holds of it, whatever it is. And the tiles of transposed
  * copies have no bank conflicts. */
 #include <stdio.h>
 #include <stdlib.h>

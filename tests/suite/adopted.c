@@ -13,12 +13,12 @@ TestSuite(adopted, .init = device_open, .fini = device_close, TAGS("device drive
 
 /* How often an owner was notified. */
 static void count(void *context) { __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST); }
-static int told(const int *counter) { return __atomic_load_n(counter, __ATOMIC_SEQ_CST); }
+static int notified(const int *counter) { return __atomic_load_n(counter, __ATOMIC_SEQ_CST); }
 
 typedef struct owner {
     tdm_buffer *buffer; /* NULL on a cpu device, whose memory is malloc's */
     void *memory;
-    int told;
+    int notified;
 } owner;
 
 static tdm_backend backend(void) { return tdm_device_get_info(device)->backend; }
@@ -45,12 +45,12 @@ static tdm_status adopt(owner *o, size_t size, tdm_buffer **buffer) {
     switch (backend()) {
     case TDM_OPENCL:
         OK(tdm_opencl_get_memory(o->buffer, &memory));
-        return tdm_opencl_adopt_memory(device, memory, size, count, &o->told, buffer);
+        return tdm_opencl_adopt_memory(device, memory, size, count, &o->notified, buffer);
     case TDM_CUDA:
         OK(tdm_cuda_get_pointer(o->buffer, &pointer));
-        return tdm_cuda_adopt_memory(device, pointer, size, count, &o->told, buffer);
+        return tdm_cuda_adopt_memory(device, pointer, size, count, &o->notified, buffer);
     default:
-        return tdm_buffer_adopt_host(device, o->memory, size, count, &o->told, buffer);
+        return tdm_buffer_adopt_host(device, o->memory, size, count, &o->notified, buffer);
     }
 }
 
@@ -105,10 +105,10 @@ Test(adopted, same_bytes) {
     CHECK(memcmp(now, image, sizeof now) == 0, "the owner sees other bytes");
     REFUSED(tdm_buffer_write(queue, buffer, SIZE, part, 1), TDM_ERROR_OUT_OF_RANGE, "4096");
 
-    CHECK(told(&o.told) == 0, "the owner was told while the buffer lives");
+    CHECK(notified(&o.notified) == 0, "the owner was notified while the buffer lives");
     tdm_buffer_release(buffer);
     OK(tdm_queue_finish(queue));
-    CHECK(told(&o.told) == 1, "told %d times", told(&o.told));
+    CHECK(notified(&o.notified) == 1, "notified %d times", notified(&o.notified));
     look(&o, sizeof now, now);
     CHECK(memcmp(now, image, sizeof now) == 0, "the release changed the bytes");
     disown(&o);
@@ -169,9 +169,10 @@ Test(adopted, operations) {
             tdm_tensor_release(&y);
             tdm_tensor_release(&c);
             OK(tdm_queue_finish(queue));
-            CHECK(told(&from.told) == 1 && told(&to.told) == 1 && told(&product.told) == 1,
-                  "told %d, %d and %d times", told(&from.told), told(&to.told),
-                  told(&product.told));
+            CHECK(notified(&from.notified) == 1 && notified(&to.notified) == 1 &&
+                      notified(&product.notified) == 1,
+                  "notified %d, %d and %d times", notified(&from.notified), notified(&to.notified),
+                  notified(&product.notified));
             disown(&from);
             disown(&to);
             disown(&product);
@@ -195,9 +196,9 @@ Test(adopted, references) {
     CHECK(tdm_buffer_retain(buffer) == buffer, "retain");
     tdm_buffer_release(buffer);
     OK(tdm_queue_finish(queue));
-    CHECK(told(&o.told) == 0, "told while there is a reference");
+    CHECK(notified(&o.notified) == 0, "notified while there is a reference");
     if (tdmi_thread_start(&thread, release_it, buffer)) tdmi_thread_join(thread);
-    CHECK(told(&o.told) == 1, "told %d times", told(&o.told));
+    CHECK(notified(&o.notified) == 1, "notified %d times", notified(&o.notified));
     disown(&o);
 
     check_case("the same memory twice");
@@ -205,10 +206,11 @@ Test(adopted, references) {
     int others = 0;
     if (!own(&o, 256) || !OK(adopt(&o, 256, &buffer)) || !OK(adopt(&o, 128, &again))) return;
     tdm_buffer_release(buffer);
-    others = told(&o.told);
+    others = notified(&o.notified);
     OK(tdm_buffer_fill(queue, again, 0, 128, "y", 1));
     tdm_buffer_release(again);
-    CHECK(others == 1 && told(&o.told) == 2, "told %d, then %d times", others, told(&o.told));
+    CHECK(others == 1 && notified(&o.notified) == 2, "notified %d, then %d times", others,
+          notified(&o.notified));
     disown(&o);
 }
 
@@ -231,21 +233,21 @@ Test(adopted, pending) {
                                      i < 19 ? 2 : 4));
         if (way == 3) OK(tdm_buffer_fill_async(second, buffer, SIZE / 2, SIZE / 2, "yes!", 4));
         tdm_buffer_release(buffer);
-        CHECK(told(&o.told) <= 1, "told %d times", told(&o.told));
+        CHECK(notified(&o.notified) <= 1, "notified %d times", notified(&o.notified));
         if (way == 0) OK(tdm_queue_finish(other));
         if (way == 1) tdm_queue_destroy(other);
         if (way == 2) OK(tdm_device_trim(device));
         if (way == 3) OK(tdm_queue_finish(other));
         if (way == 3) OK(tdm_queue_finish(second));
-        CHECK(told(&o.told) == 1, "told %d times", told(&o.told));
+        CHECK(notified(&o.notified) == 1, "notified %d times", notified(&o.notified));
         look(&o, SIZE, bytes);
         size_t wrong = 0;
         for (size_t i = 0; i < SIZE / (way == 3 ? 2 : 1); i++)
             wrong += bytes[i] != (unsigned char)"yes!"[i % 4];
-        CHECK(wrong == 0, "%zu bytes were not written before the owner was told", wrong);
+        CHECK(wrong == 0, "%zu bytes were not written before the owner was notified", wrong);
         if (way != 1) tdm_queue_destroy(other);
         tdm_queue_destroy(second);
-        CHECK(told(&o.told) == 1, "told %d times in the end", told(&o.told));
+        CHECK(notified(&o.notified) == 1, "notified %d times in the end", notified(&o.notified));
         disown(&o);
     }
 }
@@ -281,13 +283,13 @@ Test(adopted, not_the_pools) {
 /* An owner that calls the library when it is notified. */
 typedef struct caller {
     tdm_buffer *held;
-    int told;
+    int notified;
 } caller;
 
 static void call_back(void *context) {
     caller *c = context;
     tdm_buffer *made = NULL;
-    c->told++;
+    c->notified++;
     tdm_buffer_release(c->held);
     OK(tdm_buffer_create(device, 100, &made));
     tdm_buffer_release(made);
@@ -312,7 +314,8 @@ Test(adopted, owner_calls_the_library) {
     OK(tdm_buffer_fill_async(queue, buffer, 0, 512, "z", 1));
     tdm_buffer_release(buffer);
     OK(tdm_queue_finish(queue));
-    CHECK(c.told == 1 && told(&o.told) == 1, "told %d and %d times", c.told, told(&o.told));
+    CHECK(c.notified == 1 && notified(&o.notified) == 1, "notified %d and %d times", c.notified,
+          notified(&o.notified));
     disown(&o);
 }
 
@@ -336,10 +339,10 @@ Test(adopted, recorded) {
     tdm_buffer_release(buffer);
     for (int i = 0; i < 3; i++)
         OK(tdm_graph_replay(graph));
-    CHECK(told(&o.told) == 0, "told while a graph has it");
+    CHECK(notified(&o.notified) == 0, "notified while a graph has it");
     tdm_graph_destroy(graph);
     OK(tdm_queue_finish(queue));
-    CHECK(told(&o.told) == 1, "told %d times", told(&o.told));
+    CHECK(notified(&o.notified) == 1, "notified %d times", notified(&o.notified));
     look(&o, sizeof values, values);
     CHECK(values[0] == 3.0f && values[COUNT - 1] == 3.0f, "%g, not 3", (double)values[0]);
     disown(&o);
@@ -358,7 +361,7 @@ Test(adopted, many) {
         tdm_buffer_release(buffer);
     }
     OK(tdm_queue_finish(queue));
-    CHECK(told(&o.told) == turns, "told %d times of %d", told(&o.told), turns);
+    CHECK(notified(&o.notified) == turns, "notified %d times of %d", notified(&o.notified), turns);
     disown(&o);
 }
 
@@ -388,7 +391,7 @@ Test(adopted, refused) {
         REFUSED(tdm_buffer_adopt_host(device, memory, 64, count, &counter, &got),
                 TDM_ERROR_UNSUPPORTED, "host memory|cpu");
     }
-    CHECK(counter == 0, "told of what was not taken");
+    CHECK(counter == 0, "notified of what was not taken");
 }
 
 /* A backend refuses requests for the handles of another. */
@@ -448,7 +451,7 @@ Test(adopted, other_backends) {
         OK(tdm_cuda_get_pointer(buffer, &pointer));
         CHECK(cuda_context && ordinal >= 0 && stream && pointer, "a handle is missing");
     }
-    CHECK(counter == 0, "told of what was not taken");
+    CHECK(counter == 0, "notified of what was not taken");
     tdm_buffer_release(buffer);
 }
 

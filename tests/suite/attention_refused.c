@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What attention refuses. */
+/* The refusals of attention. */
 #include <criterion/criterion.h>
 #include <math.h>
 

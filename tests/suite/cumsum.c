@@ -155,7 +155,7 @@ Test(cumsum, in_place, TAGS("lanes")) {
                 if (!right) return;
             }
     if (small) return;
-    for (int dim = 0; dim < 2; dim++) { /* what is cut */
+    for (int dim = 0; dim < 2; dim++) { /* the dimension that is cut */
         array *x = dim ? array_2d(TDM_F32, 2, 300000, 300000) : array_2d(TDM_F32, 300000, 2, 2);
         set_elements(x);
         cumsum_case(x, dim, x);

@@ -190,7 +190,7 @@ Test(devices, counts) {
     size_t count = 0, sum = 0, gpus = 0, index = 0;
     if (!OK(tdm_get_device_count(&count)) || !OK(tdm_get_gpu_count(&gpus))) return;
     for (int b = 0; b < TDM_BACKEND_COUNT; b++) {
-        size_t listed = 0, told = SIZE_MAX;
+        size_t listed = 0, reported = SIZE_MAX;
         check_case("%s", tdm_backend_name(backends[b]));
         for (size_t i = 0; i < count; i++) {
             const tdm_device_info *info = NULL;
@@ -199,9 +199,9 @@ Test(devices, counts) {
             const char *name = tdm_backend_name(info->backend);
             CHECK(strncmp(info->id, name, strlen(name)) == 0, "%s is of %s", info->id, name);
         }
-        OK(tdm_get_backend_device_count(backends[b], &told));
-        CHECK(told == listed, "%zu devices, but %zu are listed", told, listed);
-        sum += told;
+        OK(tdm_get_backend_device_count(backends[b], &reported));
+        CHECK(reported == listed, "%zu devices, but %zu are listed", reported, listed);
+        sum += reported;
     }
     CHECK(sum == count, "%zu devices in all, but %zu are listed", sum, count);
     check_case("gpu:0 to gpu:%zu", gpus);

@@ -27,7 +27,7 @@ static bool has_other_state(void) {
     return other;
 }
 
-/* What the call leaves in `output`, called in this thread's state or in another; malloc'ed. */
+/* The result of the call in `output`, called in this thread's state or in another; malloc'ed. */
 static unsigned char *result_of(const sample *s, const array *output, bool in_other) {
     unsigned char *now = malloc(output->bytes);
     fenv_t mine;

@@ -388,7 +388,7 @@ Test(graphs, what_is_between_launches) {
     tdm_buffer_release(result);
 }
 
-/* What operations of several launches are given, and their outputs: views with and without gaps. */
+/* The operands and outputs of operations of several launches: views with and without gaps. */
 typedef struct operands {
     array *x, *across, *half, *indices, *row, *y, *y_across, *y_row, *y_half, *y_i64, *y_truths;
 } operands;

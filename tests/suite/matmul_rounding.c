@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What tdm_matmul promises of 16-bit products: the bias is in the sum that is rounded, and which subnormals count. */
+/* The promises of tdm_matmul for 16-bit products: the bias is in the sum that is rounded, and which subnormals
+ * count. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

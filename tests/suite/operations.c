@@ -89,8 +89,8 @@ static void check_contents(const op_list *page) {
     static const int64_t lengths[][2][2] = {{{2, 100}, {1, 32768}}, {{4, 1000}, {2, 20003}},
                                             {{4, 2}, {1, 30001}},   {{6, 64}, {3, 66666}},
                                             {{3, 300}, {1, 66003}}, {{2, 257}, {1, 1000003}}};
-    /* What a block of 32 leaves is added one after the other, and so would be a row without blocks, and blocks and
-     * chunks themselves. The last one is of columns. */
+    /* The elements after the last block of 32 are added one after the other, and so would be a row without blocks, and
+     * blocks and chunks themselves. The last one is of columns. */
     static const int64_t chains[][2] = {{2, 31}, {3, 1000}, {1, 1000003}, {3, 1000003}};
     enum { SLOW = 3, COUNT = sizeof lengths / sizeof *lengths };
     for (size_t o = 0; o < page->count; o++) {

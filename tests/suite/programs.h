@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the random programs share: the program's state, and the model of what its tensors hold. */
+/* Shared by the files of the random programs: the program's state, and the model of its tensors' contents. */
 #ifndef TEST_PROGRAMS_H
 #define TEST_PROGRAMS_H
 
@@ -30,7 +30,7 @@ typedef struct step {
     uint32_t r[NUMBERS];
 } step;
 
-/* What a buffer holds, as far as views of it go. */
+/* The contents of a buffer, as far as views of it go. */
 typedef struct memory {
     int users, device, queue; /* queue: the one of its device that used it last, or -1 */
     double v[MOST], e[MOST];  /* each element, and how far it may be off */

@@ -136,7 +136,7 @@ Test(reduce_places, repeated, TAGS("lanes")) {
         }
 }
 
-/* What is repeated is read where it is: no copy of it is made. */
+/* Repeated elements are read where they are: no copy is made. */
 Test(reduce_places, repeated_in_no_memory) {
     enum { ROWS = 2048, COLS = 1024 };
     if (getenv("TANDEM_VERIFY")) {

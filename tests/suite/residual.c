@@ -40,9 +40,9 @@ static void check(sample *s) {
     array_free_all();
 }
 
-/* What the sum has and x has not, or the other way round: elements far from all others, which the residual takes away;
- * a slope that it makes flat, of which LayerNorm gives exactly the bias; NaN and infinities of x, of the residual, and
- * of their sum alone, each of which spoils its row and no other; x twice. */
+/* Special values that the sum has and x has not, or the other way round: elements far from all others, which the
+ * residual takes away; a slope that it makes flat, of which LayerNorm gives exactly the bias; NaN and infinities of x,
+ * of the residual, and of their sum alone, each of which spoils its row and no other; x twice. */
 enum { CANCELS, FLAT, NO_NUMBERS, TWICE, KINDS };
 
 static void fill(const sample *s, int kind, double most) {

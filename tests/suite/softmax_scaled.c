@@ -12,7 +12,7 @@ TestSuite(softmax_scaled, .init = device_open, .fini = device_close, TAGS("lanes
 /* Which dimensions of [batch, heads, rows, cols] the mask has, besides the columns. */
 enum { OF_BATCH = 1, OF_HEADS = 2, OF_ROWS = 4, MASKS = 8 };
 
-/* What mask m adds, repeated to x's shape. */
+/* The summands of mask m, repeated to x's shape. */
 static double *repeated(const array *m, const array *x) {
     double *all = numbers(x->count);
     for (int64_t i = 0; i < x->count; i++) {

@@ -169,11 +169,12 @@ static void check_dtypes(tdm_dtype dtype) {
                                "#elif T_SIZE == 2 && T_DIGITS == 8\n#define CODE 2\n"
                                "#elif T_SIZE == 4 && T_DIGITS == 24\n#define CODE 3\n"
                                "#elif T_SIZE == 8 && T_DIGITS == 53\n#define CODE 4\n#endif\n"
-                               "KERNEL(told)\n{\n    FOR_ROWS(row, ROWS)\n    {\n"
-                               "        if (LANE == 0) ROW(told, row)[0] = CODE;\n    }\n}\n";
-    array *x = array_2d(dtype, 3, 4, 4), *told = array_2d(TDM_I32, 3, 1, 2);
+                               "KERNEL(codes)\n{\n    FOR_ROWS(row, ROWS)\n    {\n"
+                               "        if (LANE == 0) ROW(codes, row)[0] = CODE;\n    }\n}\n";
+    array *x = array_2d(dtype, 3, 4, 4), *codes = array_2d(TDM_I32, 3, 1, 2);
     const double code = dtype == TDM_F16 ? 1 : dtype == TDM_BF16 ? 2 : dtype == TDM_F32 ? 3 : 4;
     const double want[] = {code, code, code};
-    if (RUN_SOURCE(text, "told", IN("x", x), OUT_OF("told", told))) ARRAY_CHECK(told, want, NULL);
+    if (RUN_SOURCE(text, "codes", IN("x", x), OUT_OF("codes", codes)))
+        ARRAY_CHECK(codes, want, NULL);
 }
 Test(source_numbers, dtypes) { on_floats(check_dtypes); }

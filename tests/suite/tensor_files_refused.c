@@ -263,8 +263,8 @@ static tdm_status open_file_meanwhile(uint64_t done, uint64_t total, void *user)
     return TDM_OK;
 }
 
-/* What a process left that was killed while it saved goes with the next load or save; what is being written, and
- * what only looks like it, stays. */
+/* A file that a process left when it was killed while it saved goes with the next load or save; one that is being
+ * written, and one that only looks like it, stays. */
 Test(tensor_files_refused, leftovers) {
     static const char left[] = ".tandem-7fffffff-1a2b-0.tmp", locked[] = ".tandem-1-2-3.tmp",
                       other[] = ".tandem-1-2-3.tmp.bak";

@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
     printf("openblas %d, openmp %d\n", get_openblas(), get_openmp());
     if (tdm_device_open(argv[1], &device) != TDM_OK) return fail("open");
     if (tdm_queue_create(device, 0, &queue) != TDM_OK) return fail("queue");
-    /* what starts the workers */
+    /* it starts the workers */
     if (add_and_multiply(TDM_F32, 0) != TDM_OK) return fail("sum");
     const int before = count_threads();
     static const tdm_dtype dtypes[] = {TDM_F32, TDM_F64, TDM_BF16, TDM_F16};

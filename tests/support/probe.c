@@ -287,7 +287,7 @@ static pthread_t worker;
 static void join_worker(void) { pthread_join(worker, NULL); }
 
 /* Returns from main while another thread works; with `join` the end of the process waits for it. */
-static int end_beside_thread(char *name, int join_it) {
+static int end_with_thread(char *name, int join_it) {
     if (join_it && atexit(join_worker) != 0) return 3;
     check_bias(name); /* by now the libraries have been used once */
     if (work(name, 1) != 0 || pthread_create(&worker, NULL, work_in_thread, name) != 0) _exit(3);
@@ -493,8 +493,8 @@ int main(int argc, char **argv) {
     if (strcmp(what, "leave") == 0) return leave(name);
     if (strcmp(what, "fork") == 0) return use_after_fork(name);
     if (strcmp(what, "fork-first") == 0) return fork_first();
-    if (strcmp(what, "thread") == 0) return end_beside_thread(name, 0);
-    if (strcmp(what, "join") == 0) return end_beside_thread(name, 1);
+    if (strcmp(what, "thread") == 0) return end_with_thread(name, 0);
+    if (strcmp(what, "join") == 0) return end_with_thread(name, 1);
     fprintf(stderr, "probe: unknown command '%s'\n", what);
     return 2;
 }

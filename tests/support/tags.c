@@ -7,14 +7,14 @@
 #include <string.h>
 
 static const char *const list[] = {
-    "device",   /* what may depend on which device of a driver it is */
+    "device",   /* may depend on which device of a driver it is */
     "driver",   /* of these, what depends on the driver most: memory, queues, events, copies */
     "kernels",  /* numbers in every dtype: for one thread, and for other instruction sets */
     "rows",     /* operations on rows, which an OpenCL CPU does by one lane */
     "lanes",    /* every kernel that lanes share, for a simulator that runs each of them */
     "few",      /* one or two tests of each kernel, for an interpreter */
     "kinds",    /* one test of each kind of kernel, for another compiler and for small devices */
-    "compiler", /* what needs a C compiler at run time on cpu */
+    "compiler", /* needs a C compiler at run time on cpu */
     "compiled", /* these, and what a compiled kernel does in other ways than one in blocks */
     "texts",    /* of the code that is made of texts, and hardly of the library */
 };

@@ -56,8 +56,8 @@ static int64_t lanes_of(int64_t bytes) {
 }
 
 /* Bytes that a call loads, by its page. Rows that are too long to be held are cut: each of two launches may read them,
- * and the second one the numbers that lanes of the first kept of chunks, one of it for each result. What a row is
- * centred around each lane reads for itself. */
+ * and the second one the numbers that lanes of the first kept of chunks, one of it for each result. Each lane reads the
+ * centre of a row for itself. */
 static int64_t loads_of(const op_case *c, bool held) {
     const int64_t size = (int64_t)tdm_dtype_size(c->dtype), row = op_cols(c) * size;
     const int64_t lanes = lanes_of(row), chunks = (row + CHUNK - 1) / CHUNK;
@@ -87,7 +87,7 @@ static void run(const char *name, tdm_dtype dtype, int64_t cols, bool held) {
                        .number = op->number.usual};
     tdm_tensor made[OP_OPERANDS] = {{0}}, *t[OP_OPERANDS] = {NULL};
     int64_t stores = 0;
-    printf("==\n"); /* what follows does not count */
+    printf("==\n"); /* output after it does not count */
     for (int i = 0; i < OP_OPERANDS; i++) {
         if (!(c.given & OP_BIT(i))) continue;
         int64_t shape[TDM_MAX_DIMS];

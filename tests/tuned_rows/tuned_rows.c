@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What was measured of rows on a device, in the cache directory: launches go by it, results stay right, a row has the
- * same bits in every batch, and what is damaged or impossible is ignored. And tdm_rows_tune finds the fastest way,
- * where this program makes the others slow, but never one that is wrong. Each case is a separate process, as one
- * reads what was measured once.
+/* Measurements of rows on a device, in the cache directory: launches go by them, results stay right, a row has the same
+ * bits in every batch, and damaged or impossible ones are ignored. And tdm_rows_tune finds the fastest way, where this
+ * program makes the others slow, but never one that is wrong. Each case is a separate process, as one reads what was
+ * measured once.
  *
  *     tuned_rows DEVICE [CASE]   (in a folder that TANDEM_CACHE_DIR names, which is emptied) */
 #include <math.h>
@@ -318,7 +318,7 @@ static tdm_status fail_to_wait(tdmi_bqueue *unused) {
     return tdmi_fail(TDM_ERROR_BACKEND, "no wait");
 }
 
-/* What the device may write yet when a wait has failed is no part of a stack, and stays until one succeeds. */
+/* Memory that the device may still write when a wait has failed is no part of a stack, and stays until one succeeds. */
 static void a_wait_that_fails(void) {
     char text[64];
     double speedup;
@@ -422,7 +422,7 @@ static void find_none_that_is_wrong(void) {
     measure("ways failed or were wrong");
 }
 
-/* What compares the results is a norm, too, here of as many elements: it must not run in the way that is tried. */
+/* The comparison of the results is a norm, too, here of as many elements: it must not run in the way that is tried. */
 static void find_no_wrong_norm(void) {
     char text[256];
     double speedup;

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Collectives and a step of training on the hosts of a cluster that SimGrid simulates: its SMPI is the MPI below
- * mpi/transport.c, and every call of the library goes through there, message by message. What is computed is not: its
- * time is its operations by a host's rate. All ranks are in one process and share the memory of their tensors, whose
- * contents mean nothing.
+ * mpi/transport.c, and every call of the library goes through there, message by message. Computation is not simulated:
+ * its time is its operations by a host's rate. All ranks are in one process and share the memory of their tensors,
+ * whose contents mean nothing.
  *
  *     smpirun … simulate COLLECTIVE BYTES…    microseconds of one, or of all
  *     smpirun … simulate step TENSOR…         seconds of a step, with tensor parallel groups of TENSOR ranks */

@@ -9,7 +9,7 @@
  * (tandem/transport.h).
  *
  * Collective functions are called by all ranks in the same order, with the same dtype, operation and root, and with
- * shapes that fit together as each function says. What does not fit is found: the call then fails on every rank, with
+ * shapes that fit together as each function says. A mismatch is found: the call then fails on every rank, with
  * a message that names the rank and what it requested, and the communicator is broken, as by a fault. Where all ranks
  * refuse their own arguments, nothing was done, and it goes on. Tensors are on the communicator's device, `queue` is
  * one of its queues, and earlier work of the queue is done before what it wrote is sent. With NCCL a function
@@ -63,7 +63,7 @@ TDM_API tdm_device *tdm_comm_get_device(const tdm_comm *comm);
 TDM_API TDM_MUST_USE tdm_status tdm_comm_split(tdm_comm *comm, int color, int key, tdm_comm **part);
 
 /** How long a rank may keep another waiting, in seconds: greater than 0, INFINITY for ever. At first it is 300. Each
- * rank has its own limit. What counts is the time in which nothing arrives, not the length of a call. */
+ * rank has its own limit. The limit is on the time in which nothing arrives, not on the length of a call. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_set_timeout(tdm_comm *comm, double seconds);
 
 /** How the elements of the ranks become one. */
@@ -106,8 +106,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queu
 TDM_API TDM_MUST_USE tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue,
                                                     const tdm_tensor *x, tdm_tensor *y);
 
-/** Sends x to another rank, which calls tdm_comm_receive for a tensor of the same shape and dtype. What one
- * rank sends another arrives in the order it was sent. To the rank itself is refused. */
+/** Sends x to another rank, which calls tdm_comm_receive for a tensor of the same shape and dtype. Messages from one
+ * rank to another arrive in the order in which they were sent. To the rank itself is refused. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_send(tdm_comm *comm, tdm_queue *queue, int to,
                                               const tdm_tensor *x);
 

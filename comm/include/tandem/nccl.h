@@ -7,8 +7,8 @@
  * absolute path. Each process has one GPU, no two processes have the same. All functions of comm.h work, and
  * what comm.h promises holds, but for this:
  *
- * - Calls return once their work is on the queue. What fails later, tdm_queue_finish reports, and the communicator's
- *   next call.
+ * - Calls return once their work is on the queue. A later failure is reported by tdm_queue_finish, and by the
+ *   communicator's next call.
  * - A result has the same bits on every rank. In which order NCCL adds depends on how the GPUs are connected, and on
  *   its version and settings: another machine may give other bits. Extremes, and data that only moves, are the same
  *   everywhere.
@@ -38,9 +38,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_nccl_get_id(tdm_nccl_id *id);
 /** Collective: a communicator over NCCL alone. All ranks give the same id, of tdm_nccl_get_id, and the same `ranks`.
  * device: a CUDA device, to which the communicator takes a reference.
  *
- * Without another transport the ranks' calls are not compared. What comm.h says has to be alike is then not
- * checked: where it is not, or where one rank refuses its arguments and the others do not, ranks wait until the time
- * limit, or get wrong results. tdm_comm_split is TDM_ERROR_UNSUPPORTED. */
+ * Without another transport the ranks' calls are not compared. The arguments that comm.h says have to be alike are then
+ * not checked: where they are not, or where one rank refuses its arguments and the others do not, ranks wait until the
+ * time limit, or get wrong results. tdm_comm_split is TDM_ERROR_UNSUPPORTED. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_from_nccl(const tdm_nccl_id *id, int rank, int ranks,
                                                    tdm_device *device, tdm_comm **comm);
 

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * What a communicator goes over: messages of bytes between ranks. libtandem-mpi is one; a program may have its own.
+ * The transport of a communicator: messages of bytes between ranks. libtandem-mpi is one; a program may have its own.
  * tandem.h does not include this header.
  *
  * The collectives of comm.h are made of these messages, and the time limits, the checks and the order of additions

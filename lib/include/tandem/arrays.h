@@ -2,7 +2,7 @@
 /** @file
  * Operations that keep the data between products on the device.
  *
- * What ops.h says of all operations, of rows and of threads holds here as well. */
+ * The rules of ops.h for all operations, for rows and for threads hold here as well. */
 #ifndef TANDEM_ARRAYS_H
 #define TANDEM_ARRAYS_H
 

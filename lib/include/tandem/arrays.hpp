@@ -157,7 +157,7 @@ inline Tensor diff(const Queue &queue, const Tensor &x, int dim = -1, std::int64
     return detail::into(detail::make_along(queue, x, dim, left), tdm_diff, queue, x, dim, n);
 }
 
-/** What the indices name along dim. */
+/** The elements that the indices name along dim. */
 inline Tensor take_along_axis(const Queue &queue, const Tensor &x, const Tensor &indices, int dim) {
     return detail::into(detail::make_like(queue, indices, x->dtype), tdm_take_along_axis, queue, x,
                         indices, dim);

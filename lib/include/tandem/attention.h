@@ -2,7 +2,7 @@
 /** @file
  * Attention as one operation: its scores are never stored.
  *
- * What ops.h says of all operations and of threads holds here as well. */
+ * The rules of ops.h for all operations and for threads hold here as well. */
 #ifndef TANDEM_ATTENTION_H
 #define TANDEM_ATTENTION_H
 
@@ -62,8 +62,8 @@ TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t s
  * kernels give TDM_ERROR_UNSUPPORTED for memory that only the driver finds (tdm_opencl_adopt_memory).
  * Error, with the exact scores s and weights w of n keys, and S_j = |scale| Σ|q k_j|:
  * e · Σ w_j (|v_j| + |y|)((D/2 + 4) S_j + min(max(s) - s_j, 800) + n/2 + 8), and 2⁻¹²⁶ Σ |v_j|, in f64
- * 2⁻¹⁰²², for weights below the normal numbers; where (D/2 + 4) S_j is below 1/e. What subnormal products
- * lose is multiplied by |scale|. The terms that are added up, and may overflow, are exp(s_j - max(s)) v_j. */
+ * 2⁻¹⁰²², for weights below the normal numbers; where (D/2 + 4) S_j is below 1/e. The loss of subnormal products
+ * is multiplied by |scale|. The terms that are added up, and may overflow, are exp(s_j - max(s)) v_j. */
 TDM_API TDM_MUST_USE tdm_status tdm_attention(tdm_queue *queue,
                                               const tdm_attention_options *options,
                                               const tdm_tensor *q, const tdm_tensor *k,

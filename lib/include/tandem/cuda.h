@@ -8,8 +8,8 @@
  * as NULL is. Tandem works in the primary contexts of the devices, as CUDA's runtime does, and leaves the calling
  * thread's current context as it was.
  *
- * Ownership. What a tdm_cuda_get_… function gives is borrowed: it lives as long as the object it was asked of.
- * What the program hands over stays its own.
+ * Ownership. The result of a tdm_cuda_get_… function is borrowed: it lives as long as the object it was asked of.
+ * An object that the program hands over stays its own.
  *
  * Order. Work that the program gives to a borrowed stream runs in order with that of the tdm_queue. The library does
  * not know of it: a buffer that such work uses, or work in any stream of the program's, is released only when that

@@ -26,7 +26,7 @@
  *   TANDEM_BLAS         the BLAS providers to use, one or an ordered list: onednn, openblas, mkl, blis,
  *                       cblas (one of the three before it, or the system's own), panels (weights that
  *                       tdm_pack_weight packs; without it none are), clblast, cublas, builtin.
- *                       What they do not support, such as a dtype, goes to the others that the
+ *                       Products that they do not support, by their dtype for example, go to the others that the
  *                       device has (see tdm_matmul_provider). A product is TDM_ERROR_UNSUPPORTED
  *                       on a device that has none of them, and TDM_ERROR_UNAVAILABLE where none of
  *                       them is installed
@@ -91,7 +91,7 @@ enum {
 #undef TDM_BACKEND_COUNT_ENUM
 };
 
-/** What a device is, whatever API it is reached through. */
+/** The kind of a device, whatever API it is reached through. */
 typedef enum tdm_device_type {
     TDM_DEVICE_CPU = 1,
     TDM_DEVICE_GPU = 2,
@@ -101,7 +101,7 @@ typedef enum tdm_device_type {
 /** A quantity that the driver does not report. Never confused with 0. */
 #define TDM_UNKNOWN UINT64_MAX
 
-/** What is known of a device without opening it. Texts are UTF-8 without control characters. */
+/** Facts about a device that are known without opening it. Texts are UTF-8 without control characters. */
 typedef struct tdm_device_info {
     char id[32];             /**< canonical name: "cpu:0", "opencl:1" */
     char name[128];          /**< the vendor's name of the device */
@@ -113,7 +113,7 @@ typedef struct tdm_device_info {
     char pci[16];            /**< "domain:bus:device.function" in hex; "" when unknown */
     char same_as[32];        /**< id of another listed device that is the same card; "" if none */
     tdm_backend backend;     /**< the API it is reached through */
-    tdm_device_type type;    /**< what it is */
+    tdm_device_type type;    /**< the kind of device */
     int index;               /**< index inside its backend */
     int compute_units;       /**< cores, compute units or multiprocessors */
     int compute_capability;  /**< NVIDIA: 10 * major + minor; else 0 */
@@ -177,7 +177,7 @@ TDM_API void tdm_device_release(tdm_device *device);
 /** Facts of an open device; borrowed, valid until the process ends. */
 TDM_API const tdm_device_info *tdm_device_get_info(const tdm_device *device);
 
-/** What a device's memory pool holds. */
+/** The memory in a device's pool. */
 typedef struct tdm_memory_stats {
     size_t size;          /**< sizeof(tdm_memory_stats): see status.h */
     uint64_t in_use;      /**< bytes in living buffers, as requested */
@@ -216,7 +216,7 @@ typedef struct tdm_process {
 
 enum { TDM_MAX_PROCESSES = 32 };
 
-/** What a listed device is doing at this moment. Numbers that no driver reports are TDM_UNKNOWN. */
+/** The load of a listed device at this moment. Numbers that no driver reports are TDM_UNKNOWN. */
 typedef struct tdm_device_usage {
     size_t size;           /**< sizeof(tdm_device_usage): see status.h */
     uint64_t memory_used;  /**< bytes; of a cpu, or an OpenCL CPU, the machine's memory */
@@ -241,14 +241,14 @@ typedef struct tdm_device_usage {
 /** The same for languages without C's macros; see tdm_memory_stats_init. */
 TDM_API void tdm_device_usage_init(tdm_device_usage *usage, size_t size);
 
-/** Asks what the index-th listed device is doing. Opens nothing and makes no context: NVIDIA's cards
+/** Reports the load of the index-th listed device. Opens nothing and makes no context: NVIDIA's cards
  * are asked through NVML, whatever API they are listed by; the machine's memory comes from the
- * system; what Tandem holds, from the processes themselves. A source that is missing leaves its
+ * system; the memory that Tandem holds, from the processes themselves. A source that is missing leaves its
  * numbers unknown and is no failure. Before the call: tdm_device_usage u =
  * TDM_DEVICE_USAGE_DEFAULTS; */
 TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage);
 
-/** What a diagnostic is about: something that was looked for at start-up, found or not, as `tdm doctor` shows it. */
+/** The subject of a diagnostic: something that was looked for at start-up, found or not, as `tdm doctor` shows it. */
 typedef enum tdm_diagnostic_kind {
     TDM_DIAGNOSTIC_VARIABLE, /**< an environment variable that is set; the cache folder */
     TDM_DIAGNOSTIC_LIBRARY,  /**< a shared library; the C compiler of cpu */
@@ -259,11 +259,11 @@ typedef enum tdm_diagnostic_kind {
 
 /** One thing that was looked for. */
 typedef struct tdm_diagnostic {
-    tdm_diagnostic_kind kind; /**< what it is */
+    tdm_diagnostic_kind kind; /**< of its subject */
     bool ok;                  /**< found, and of use */
     const char *subject;      /**< e.g. "libclblast.so.1" */
     const char *detail; /**< where it was found, or where it was looked for and why it failed */
-    const char *advice; /**< what to install or to set; "" when nothing is wrong */
+    const char *advice; /**< the package or setting that helps; "" when nothing is wrong */
     bool missing;       /**< not ok because it is optional and not installed: nothing is broken */
 } tdm_diagnostic;
 

@@ -4,9 +4,9 @@
  *
  * Each computes what the expression of that name does, with the rules of kernel.h: tensors of any dtypes, which
  * meet in a type as there; functions of floats take integers, too; y is of any dtype, to which the result is
- * converted once, as tdm_cast does. Comparisons and tests give 1 or 0, for a y of bool or any other dtype. What is read
- * is broadcast to y's shape as in NumPy, with strides of any kind. In place: y may be exactly the same view as what
- * is read. An empty y is a no-op that succeeds. All of this holds for tdm_add, tdm_sub and tdm_mul of ops.h, too.
+ * converted once, as tdm_cast does. Comparisons and tests give 1 or 0, for a y of bool or any other dtype. Operands are
+ * broadcast to y's shape as in NumPy, with strides of any kind. In place: y may be exactly the same view as an operand.
+ * An empty y is a no-op that succeeds. All of this holds for tdm_add, tdm_sub and tdm_mul of ops.h, too.
  *
  * Error: functions that choose, compare, round to an integer or change a sign are exact, and so are rem, nextafter and
  * the arithmetic of integers. In f32 the others are off by at most so many units in the last place of the result:

@@ -26,15 +26,15 @@ inline tdm_dtype common_dtype(tdm_dtype a, tdm_dtype b) noexcept {
     return size > other ? a : other == 1 ? TDM_I16 : other == 2 ? TDM_I32 : TDM_I64;
 }
 
-/** What results are made of. */
+/** The dtypes of results. */
 namespace detail {
-/** f32 for what is no float. */
+/** f32 for a dtype that is no float. */
 inline tdm_dtype as_float(tdm_dtype dtype) noexcept {
     return tdm_dtype_is_float(dtype) ? dtype : TDM_F32;
 }
 /** i32 for a bool. */
 inline tdm_dtype as_number(tdm_dtype dtype) noexcept { return dtype == TDM_BOOL ? TDM_I32 : dtype; }
-/** i64 or u64 for what is no float. */
+/** i64 or u64 for a dtype that is no float. */
 inline tdm_dtype as_sum(tdm_dtype dtype) noexcept {
     if (tdm_dtype_is_float(dtype)) return dtype;
     const bool is_unsigned =

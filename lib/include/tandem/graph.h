@@ -12,10 +12,9 @@
  * providers, handing over arguments. On CUDA devices the second replay makes a CUDA graph, which is
  * launched as a whole; elsewhere the graph is a list.
  *
- * What a graph keeps is as it was recorded: shapes, strides, offsets and scalars, and the positions of
- * random generators, so that each replay gives the same numbers. Buffers can be exchanged
- * (tdm_graph_set_buffer); for anything else the graph is recorded again, which takes over what can be used
- * again of the driver's objects.
+ * A graph keeps shapes, strides, offsets, scalars and the positions of random generators as they were recorded, so that
+ * each replay gives the same numbers. Buffers can be exchanged (tdm_graph_set_buffer); for anything else the graph is
+ * recorded again, which takes over what can be used again of the driver's objects.
  *
  * Threads: a graph is used by the thread that uses its queue. */
 #ifndef TANDEM_GRAPH_H

@@ -53,7 +53,7 @@ extern "C" {
 /** A user kernel. Counted: tdm_kernel_retain and tdm_kernel_release. */
 typedef struct tdm_kernel tdm_kernel;
 
-/** What a parameter is. */
+/** The kind of a parameter. */
 typedef enum tdm_parameter_kind {
     TDM_PARAMETER_TENSOR, /**< a tensor, which an expression reads, or gives a value, or both; which a kernel
                               of tdm_kernel_source only reads */
@@ -75,7 +75,7 @@ typedef enum tdm_parameter_kind {
 typedef struct tdm_parameter {
     const char
         *name; /**< a letter or _, then letters, digits and _; no name of the language's own */
-    tdm_parameter_kind kind; /**< what it is */
+    tdm_parameter_kind kind; /**< tensor, number, integer or output */
     int dtype;               /**< of a tensor: a tdm_dtype or TDM_ANY_DTYPE; else ignored */
 } tdm_parameter;
 
@@ -122,7 +122,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_elementwise(tdm_device *device, const
                                                        const tdm_parameter *parameters,
                                                        size_t parameter_count, tdm_kernel **kernel);
 
-/** What the elements of a row are combined by. */
+/** The operation that combines the elements of a row. */
 typedef enum tdm_combine {
     TDM_SUM,
     TDM_PRODUCT,

@@ -62,7 +62,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_apply(tdm_queue *queue, const tdm_sta
 /** Parameters on several devices, for a function that runs on all of them. */
 typedef struct tdm_mirror tdm_mirror;
 
-/** What the function sees on one device. All borrowed for the length of the call. */
+/** The function's arguments on one device. All borrowed for the length of the call. */
 typedef struct tdm_replica {
     size_t index;                     /**< which replica it is */
     size_t count;                     /**< of how many */

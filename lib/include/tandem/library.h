@@ -21,7 +21,7 @@ TDM_API tdm_status tdm_fail(tdm_status status, const char *sentence);
  * there; a library asks before it uses anything that child and parent share, such as a connection. */
 TDM_API TDM_MUST_USE tdm_status tdm_check_fork(void);
 
-/** What an operand of an operation is; none of these: a float, of the same dtype as the other such operands. */
+/** The properties of an operand; none of these: a float, of the same dtype as the other such operands. */
 enum {
     TDM_OPERAND_OUTPUT = 1u,    /**< written */
     TDM_OPERAND_ANY_DTYPE = 2u, /**< of any dtype, whatever the others are */
@@ -32,7 +32,7 @@ enum {
 
 /** A tensor argument of an operation. Its layout is frozen. */
 typedef struct tdm_operand {
-    const char *name;         /**< what messages call it */
+    const char *name;         /**< its name in messages */
     const tdm_tensor *tensor; /**< NULL where that is allowed */
     unsigned flags;           /**< TDM_OPERAND_… */
     unsigned

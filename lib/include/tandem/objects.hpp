@@ -6,8 +6,8 @@
  * A class converts to the pointer that the C functions take.
  *
  * Device, Buffer and Tensor are references, as in C: a copy is one more of them, to the same memory. The others
- * can be moved, not copied. What was moved from, and what a constructor without arguments made, is
- * empty: it converts to NULL, and a tensor to one that is all zero.
+ * can be moved, not copied. An object that was moved from, or that a constructor without arguments
+ * made, is empty: it converts to NULL, and a tensor to one that is all zero.
  *
  * A constructor that takes a pointer takes over the caller's reference. Objects may end in any order, as
  * in C. No destructor throws. Functions that the library calls (tdm_set_log, tdm_mirror_run …) must not throw
@@ -186,7 +186,7 @@ class Graph : public Unique<tdm_graph, tdm_graph_destroy> {
             function();
         } catch (...) {
             const tdm_status ended = tdm_graph_end(get());
-            static_cast<void>(ended); // what was thrown says more
+            static_cast<void>(ended); // the exception says more
             throw;
         }
         tandem::check(tdm_graph_end(get()));
@@ -400,7 +400,7 @@ class StateDict : public Unique<tdm_state_dict, tdm_state_dict_destroy> {
     static StateDict create() {
         return StateDict(detail::made<tdm_state_dict *>(tdm_state_dict_create));
     }
-    /** What is in a file, on the queue's device. */
+    /** The tensors of a file, on the queue's device. */
     static StateDict load(const Queue &queue, const char *path,
                           const tdm_file_options *options = nullptr) {
         return StateDict(detail::made<tdm_state_dict *>(tdm_load, queue, path, options));

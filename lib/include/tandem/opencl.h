@@ -6,8 +6,8 @@
  * The types are those of CL/cl.h (cl_mem is struct _cl_mem *), which need not be included. A device, queue or buffer
  * of another backend is refused with TDM_ERROR_INVALID_ARGUMENT, as NULL is.
  *
- * Ownership. What a tdm_opencl_get_… function gives is borrowed: it lives as long as the object it was asked of,
- * and longer only if the program retains it. What the program hands over stays its own; the library retains
+ * Ownership. The result of a tdm_opencl_get_… function is borrowed: it lives as long as the object it was asked of,
+ * and longer only if the program retains it. An object that the program hands over stays its own; the library retains
  * it for as long as it needs it.
  *
  * Order. Work that the program gives to a borrowed cl_command_queue runs in order with that of the tdm_queue. The

@@ -18,20 +18,20 @@
  * "Rows": the last dimension is a row of `cols` elements, the other dimensions are a batch of rows
  * of any shape. Elements of a row are adjacent (stride 1); the rows must have one common stride
  * (collapse to 2-D), else TDM_ERROR_UNSUPPORTED says which argument to make contiguous (tdm_cast
- * copies any strided view). A row has fewer than 2^31 elements. What an operation on rows makes of a row, and
- * what a reduction along rows makes of it (tdm_row_norm; in reduce.h of the last dimension, where its elements are
- * adjacent; tdm_kernel_rows), has the same bits on one device in every batch, however many rows there are, wherever
- * in memory they lie and however many threads work.
+ * copies any strided view). A row has fewer than 2^31 elements. The result of an operation on rows for a row, and that
+ * of a reduction along it (tdm_row_norm; in reduce.h of the last dimension, where its elements are adjacent;
+ * tdm_kernel_rows), has the same bits on one device in every batch, however many rows there are, wherever in memory
+ * they lie and however many threads work.
  *
  * "Error:" says how far a finite result may be from the exact one of the inputs as they are stored. e is 2⁻²³,
- * in f64 2⁻⁵²; n is how many terms are added, and k = min(8 + n/2, 64), as sums are made of blocks. What f16 and
- * bf16 round once, to half a unit in the last place, is not counted, nor are two of the smallest subnormal numbers
- * and, where products or squares are added, half of one for each of these. On devices that take subnormal numbers for
- * 0 their size is added. Where the terms of a sum, all taken as positive, add up to more than the largest number of
- * the dtype that is computed in, the result may be infinite or NaN, unless the function's description promises more.
- * The tests hold every device to these bounds with hard inputs as well: outliers anywhere, means far from 0, squares
- * that overflow or vanish, exponents far apart, rows of a million elements. The functions of functions.h have bounds
- * in units in the last place.
+ * in f64 2⁻⁵²; n is how many terms are added, and k = min(8 + n/2, 64), as sums are made of blocks. The one
+ * rounding to f16 or bf16, half a unit in the last place, is not counted, nor are two of the smallest subnormal numbers
+ * and, where products or squares are added, half of one for each of these. On devices that take subnormal numbers for 0
+ * their size is added. Where the terms of a sum, all taken as positive, add up to more than the largest number of the
+ * dtype that is computed in, the result may be infinite or NaN, unless the function's description promises more. The
+ * tests hold every device to these bounds with hard inputs as well: outliers anywhere, means far from 0, squares that
+ * overflow or vanish, exponents far apart, rows of a million elements. The functions of functions.h have bounds in
+ * units in the last place.
  *
  * Threads: as the queue. */
 #ifndef TANDEM_OPS_H
@@ -112,14 +112,12 @@ TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
  * vendor's BLAS, see TANDEM_BLAS.
  * f16 and bf16 are multiplied and summed in f32, whichever the provider. With beta 0 the bias is in the sum before
  * that is rounded: in f16 a product of 70000 with a bias of -20000 is not infinite. With another beta, and in bf16
- * where C is stored by columns, the sum may be rounded to C's dtype before the bias is added. What the activation
- * takes may have been rounded. In f16 subnormal numbers count. In bf16 they may count as 0, in A, in B and as
- * results, as they do in the bf16 instructions of some processors.
- * alpha and beta are rounded to f32 where the arithmetic is.
+ * where C is stored by columns, the sum may be rounded to C's dtype before the bias is added. The activation's argument
+ * may have been rounded. In f16 subnormal numbers count. In bf16 they may count as 0, in A, in B and as results, as
+ * they do in the bf16 instructions of some processors. alpha and beta are rounded to f32 where the arithmetic is.
  * Error: for any order of the sum below (K + 2) · e/2 · (|alpha| Σ|ab| + |beta C|) (Higham 2002, 3.1), and in the
- * tests, with K up to some thousands, below 16e of it; 2e of the sums before and after the bias; then as
- * tdm_bias_add. With TF32 2⁻¹⁰ of Σ|ab| more. What subnormal products lose is multiplied by |alpha| where that is
- * above 1. */
+ * tests, with K up to some thousands, below 16e of it; 2e of the sums before and after the bias; then as tdm_bias_add.
+ * With TF32 2⁻¹⁰ of Σ|ab| more. The loss of subnormal products is multiplied by |alpha| where that is above 1. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
                                            const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 

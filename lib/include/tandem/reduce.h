@@ -3,7 +3,7 @@
  * Reductions over any dimensions: sums, means, extremes, norms, variances and where the extremes
  * are; and sums of the elements so far.
  *
- * What ops.h says of all operations and of threads holds here as well. `dims` names the `count`
+ * The rules of ops.h for all operations and for threads hold here as well. `dims` names the `count`
  * dimensions of x that are reduced, in any order and none twice; NULL with count 0 means all of
  * them, and dims that is not NULL with count 0 is refused. y has x's shape without these, or with
  * extent 1 in their place: which, its number of dimensions says. When all are reduced it has one
@@ -51,8 +51,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, 
  * each block of x is read twice, from the cache, the second time around its own mean (Chan, Golub
  * & LeVeque 1982). NaN where n - correction is 0 or less. correction: finite, not negative. x: a
  * float. Error: e(2k·y + 4f(d + e·f) · n / (n - correction)), where d is the deviation √(Σ(x - mean)² / n),
- * and f is d and how far the first element is from the mean. What subnormal squares lose is divided by n - correction,
- * too. */
+ * and f is d and how far the first element is from the mean. The loss of subnormal squares is divided by n -
+ * correction, too. */
 TDM_API TDM_MUST_USE tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                              size_t count, double correction, tdm_tensor *y);
 

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * What a program may set before it uses the library: what environment variables would set, which
- * function gets the log, where host memory comes from. None of it is needed. */
+ * Optional settings before a program uses the library: those of the environment variables, the
+ * function that gets the log, the allocator of host memory. */
 #ifndef TANDEM_SETUP_H
 #define TANDEM_SETUP_H
 
@@ -35,8 +35,8 @@ typedef enum tdm_log_level {
                             folder that cannot be used, a wait that failed */
     TDM_LOG_INFO = 3, /**< backends, libraries and devices as they are found and opened, kernels as
                          they are compiled or loaded from the cache */
-    TDM_LOG_DEBUG = 4 /**< what computes a product, copies between devices, and every call that
-                         fails, with its message */
+    TDM_LOG_DEBUG = 4 /**< the library that computes a product, copies between devices, and every
+                         call that fails, with its message */
 } tdm_log_level;
 
 /** Gets one line, UTF-8, without a newline; it lasts for the call. Called by any thread, also
@@ -57,7 +57,7 @@ typedef struct tdm_allocator {
     size_t size; /**< sizeof(tdm_allocator): see status.h */
     /** `bytes` (at least 1), aligned for any type; NULL when there are none. */
     void *(*allocate)(size_t bytes, void *user);
-    /** What allocate gave, with the same number of bytes. */
+    /** Frees a result of allocate, with the same number of bytes. */
     void (*release)(void *pointer, size_t bytes, void *user);
     void *user; /**< given to both */
 } tdm_allocator;

@@ -8,14 +8,13 @@
  * length (little endian), a JSON header, then the tensors' bytes, row-major. The whole header is
  * checked before anything is handed out: length, JSON without duplicate names, bounded depth, known
  * dtypes (those of tensor.h, in capitals), shape, offsets inside the file, neither overlapping nor
- * leaving holes, size = product of the shape. What is wrong is TDM_ERROR_IO, and the message names
- * the file and the byte; so is what tensors here cannot have: more than TDM_MAX_DIMS dimensions, or a
- * dtype such as C64 or F8_E4M3. Refused are, too, what Python's reader takes: blanks before the header's brace,
- * against the format, an empty name, U+0000 in texts, and extents whose product, zeros left out, is 2^58 or more.
- * As in Python's safetensors, other keys of a tensor are ignored, and "__metadata__": null is no metadata. Only
- * regular files are read or replaced. A library that was built without TANDEM_SAFETENSORS refuses files with
- * TDM_ERROR_UNSUPPORTED. A scalar (shape []) is a tensor of shape [1] here and is written as a scalar again, unless
- * it was replaced.
+ * leaving holes, size = product of the shape. A faulty file is TDM_ERROR_IO, and the message names the file and the
+ * byte; so is a tensor that cannot exist here: more than TDM_MAX_DIMS dimensions, or a dtype such as C64 or F8_E4M3.
+ * Refused are, too, what Python's reader takes: blanks before the header's brace, against the format, an empty name,
+ * U+0000 in texts, and extents whose product, zeros left out, is 2^58 or more. As in Python's safetensors, other keys
+ * of a tensor are ignored, and "__metadata__": null is no metadata. Only regular files are read or replaced. A library
+ * that was built without TANDEM_SAFETENSORS refuses files with TDM_ERROR_UNSUPPORTED. A scalar (shape []) is a tensor
+ * of shape [1] here and is written as a scalar again, unless it was replaced.
  *
  * Threads: a dict may be read from several threads, or changed by one; a file may be read from
  * several, each with a separate queue. */

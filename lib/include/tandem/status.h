@@ -24,7 +24,7 @@ extern "C" {
 /** A function of the library. */
 #if defined(TDM_STATIC)
 #define TDM_API
-#elif defined(_WIN32) && defined(TDM_EXPORTS) /* what the library itself is compiled with */
+#elif defined(_WIN32) && defined(TDM_EXPORTS) /* in the library's own files */
 #define TDM_API __declspec(dllexport)
 #elif defined(__GNUC__) && !defined(_WIN32)
 #define TDM_API __attribute__((visibility("default")))
@@ -76,10 +76,9 @@ TDM_API const char *tdm_status_name(tdm_status status);
 /** One sentence on what a status means in general. Static storage; any thread. */
 TDM_API const char *tdm_status_text(tdm_status status);
 
-/** What went wrong in the last call of this thread that did not return TDM_OK: names the argument,
- * its value and what was allowed. "" when nothing failed yet. Owned by the library, valid until the
- * next failing call of the same thread, and at most 2047 bytes, to which longer ones are cut. The library never
- * prints. */
+/** The message of this thread's last call that did not return TDM_OK: it names the argument, its value and the values
+ * allowed. "" when nothing failed yet. Owned by the library, valid until the next failing call of the same thread, and
+ * at most 2047 bytes, to which longer ones are cut. The library never prints. */
 TDM_API const char *tdm_last_error(void);
 
 #if defined(__cplusplus)

@@ -48,7 +48,7 @@ extern "C" {
     X(U64, "u64", 8, UNSIGNED)                                                                     \
     X(BOOL, "bool", 1, BOOL)
 
-/** What the elements are: TDM_ and a name of the list. */
+/** The type of the elements: TDM_ and a name of the list. */
 typedef enum tdm_dtype {
 #define TDM_DTYPE_ENUM(NAME, name, bytes, kind) TDM_##NAME,
     TDM_DTYPE_LIST(TDM_DTYPE_ENUM)

@@ -7,8 +7,8 @@
  * a row is computed from its length. `tdm tune` measures a list of products or of rows; a program that knows
  * its own may measure them once, for instance when it is installed.
  *
- * What was measured is kept in the cache folder (cache.h) by device, instructions of the processor,
- * number of threads and version of Tandem, and is used by processes that start from then on: within a
+ * Measurements are kept in the cache folder (cache.h) by device, instructions of the processor,
+ * number of threads and version of Tandem, and are used by processes that start from then on: within a
  * process the choice for a product never changes, so that results repeat bit for bit, unless it searches the
  * parameters of CLBlast's kernels itself. A product between
  * those measured takes the choice of the nearest, where none of M, N and K is more than twice or less
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/** What tdm_matmul_tune found. */
+/** The outcome of tdm_matmul_tune. */
 typedef struct tdm_matmul_tuning {
     size_t size;          /**< sizeof(tdm_matmul_tuning): see status.h */
     const char *provider; /**< the fastest, named as tdm_matmul_provider names it; static storage */

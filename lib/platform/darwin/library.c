@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the dynamic loader of macOS knows. */
+/* Questions to macOS's dynamic loader. */
 #include "platform/library.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What macOS's kernel says of the machine. */
+/* The machine, by macOS's kernel. */
 #include "platform/machine.h"
 
 #include <mach/mach.h>

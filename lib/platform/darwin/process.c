@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What macOS's kernel says of processes. */
+/* Processes, by macOS's kernel. */
 #include "platform/process.h"
 
 #include <libproc.h>

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What FreeBSD's kernel says of the machine. */
+/* The machine, by FreeBSD's kernel. */
 #include "platform/machine.h"
 
 #include <stdio.h>

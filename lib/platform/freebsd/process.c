@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What FreeBSD's kernel says of processes. */
+/* Processes, by FreeBSD's kernel. */
 #include "platform/process.h"
 
 #include <pthread.h>

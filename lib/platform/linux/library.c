@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the dynamic loader of ELF files knows. For FreeBSD, too. */
+/* Questions to the dynamic loader of ELF files. For FreeBSD, too. */
 #define _GNU_SOURCE
 #include "platform/library.h"
 

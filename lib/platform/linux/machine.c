@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What /proc and /sys say of the machine. */
+/* The machine, by /proc and /sys. */
 #define _GNU_SOURCE
 #include "platform/machine.h"
 

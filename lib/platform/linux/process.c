@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What /proc says of processes. */
+/* Processes, by /proc. */
 #define _GNU_SOURCE
 #include "platform/process.h"
 

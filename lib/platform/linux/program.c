@@ -77,7 +77,7 @@ static void catch_signals(int count, bool ignored_too) {
     caught_signals = count;
 }
 
-/* What nohup or a shell ignored stays so. */
+/* A signal that nohup or a shell ignored stays ignored. */
 void tdmi_interrupt_catch(void) { catch_signals(SIGNALS, false); }
 
 void tdmi_interrupt_catch_key(void) { catch_signals(1, true); }

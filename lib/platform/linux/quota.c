@@ -14,7 +14,7 @@ enum { PATH = 4096 };
 typedef struct group {
     bool is_second;
     char path[PATH];  /* as /proc/self/cgroup has it */
-    char root[PATH];  /* what of the hierarchy is mounted … */
+    char root[PATH];  /* the part of the hierarchy that is mounted … */
     char mount[PATH]; /* … and where */
     char folder[2 * PATH], line[PATH], file[3 * PATH];
 } group;

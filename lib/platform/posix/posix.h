@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the POSIX systems' files share, and what each of these systems has to add. */
+/* Declarations that the POSIX systems' files share, and those that each of these systems has to define. */
 #ifndef TDMI_POSIX_H
 #define TDMI_POSIX_H
 

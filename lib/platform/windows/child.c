@@ -41,7 +41,7 @@ static HANDLE make_stream(DWORD own, bool is_apart) {
     return made;
 }
 
-/* What is in the job is ended with the last handle to it, or not. */
+/* The processes in the job are ended with the last handle to it, or not. */
 static void bind_job(HANDLE job, bool ends) {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {0};
     limits.BasicLimitInformation.LimitFlags = ends ? JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE : 0;

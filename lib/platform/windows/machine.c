@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What Windows says of the machine. */
+/* The machine, by Windows. */
 #include "platform/machine.h"
 
 #include <stdbool.h>

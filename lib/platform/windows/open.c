@@ -7,7 +7,7 @@
 
 #include "win.h"
 
-/* What Windows' kernel calls a path, which has no limit then: "\??\C:\x" or "\??\UNC\server\share\x". */
+/* A path in the form of Windows' kernel, which has no limit then: "\??\C:\x" or "\??\UNC\server\share\x". */
 static wchar_t *kernel_path(const wchar_t *path) {
     static const wchar_t usual[] = L"\\??\\", network[] = L"\\??\\UNC\\";
     const DWORD size = GetFullPathNameW(path, 0, NULL, NULL);

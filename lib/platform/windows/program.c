@@ -93,7 +93,7 @@ static _Atomic int caught;
 static char last_words[256];
 static tdmi_mutex words_lock = TDMI_MUTEX_INIT;
 
-/* In a thread that the system starts. What is not caught ends the process. */
+/* In a thread that the system starts. A signal that is not caught ends the process. */
 static BOOL WINAPI on_interrupt(DWORD kind) {
     DWORD put;
     if (catches) {

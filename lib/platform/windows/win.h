@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this folder share: Windows' headers, texts, errors. */
+/* Shared by the files of this folder: Windows' headers, texts, errors. */
 #ifndef TDMI_WIN_H
 #define TDMI_WIN_H
 

@@ -66,8 +66,8 @@ void plain_skip(const char *format, ...) {
     end_test(SKIPPED);
 }
 
-/* One test in this process; its exit status. What a test that ends early holds is given back as far
- * as its fixture knows of it. */
+/* One test in this process; its exit status. The memory of a test that ends early is given back as
+ * far as its fixture knows of it. */
 static int run_here(const plain_test *test) {
     failed = ended = 0;
     if (setjmp(end_of_test) == 0) {
