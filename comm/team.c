@@ -34,7 +34,7 @@ struct tdmi_team {
     double timeout;
     work *first, *last, *spare;
     double inside; /* since when a thread is in the library's run; 0: none is */
-    bool ending, lost;
+    bool ending, lost, aborted;
     char why[300];
 };
 
@@ -91,8 +91,18 @@ static tdm_status test(const tdmi_team *team) {
     return error == ncclInProgress ? TDM_OK : tdmi_nccl_check(error, "NCCL");
 }
 
-/* Work that has ended until now is not lost. The library's call is made without the lock: it may take as long as the
- * work it ends. */
+/* The abort frees the communicator, so it waits for a thread that is in there, but no longer than the time limit. It is
+ * made without the lock, as it may take as long as the work that it ends. */
+static void abort_lost(tdmi_team *team) {
+    const bool is_inside = team->inside > 0 && now() - team->inside <= team->timeout;
+    if (!team->lost || team->aborted || is_inside) return;
+    team->aborted = true;
+    tdmi_mutex_unlock(&team->lock);
+    end_comm(team, tdmi_nccl.ncclCommAbort);
+    tdmi_mutex_lock(&team->lock);
+}
+
+/* Work that has ended until now is not lost. */
 static void give_up(tdmi_team *team, const char *why) {
     if (team->lost) return;
     (void)look(team); /* where the device fails, all is lost */
@@ -101,15 +111,12 @@ static void give_up(tdmi_team *team, const char *why) {
     for (work *at = team->first; at; at = at->next)
         tdm_failure_report(at->failure, TDM_ERROR_RANK_LOST, team->why);
     tdmi_cond_broadcast(&team->changed);
-    tdmi_mutex_unlock(&team->lock);
-    end_comm(team, tdmi_nccl.ncclCommAbort);
-    tdmi_mutex_lock(&team->lock);
+    abort_lost(team);
 }
 
 static void watch_over(tdmi_team *team) {
     char why[300];
     tdm_status status = look(team);
-    if (team->lost) return;
     if (status == TDM_OK) status = test(team);
     if (status != TDM_OK) {
         snprintf(why, sizeof why, "%.290s", tdm_last_error());
@@ -128,13 +135,18 @@ static void watch_over(tdmi_team *team) {
 static void *watch(void *context) {
     tdmi_team *team = context;
     tdmi_mutex_lock(&team->lock);
-    while (!team->ending) {
-        if ((!team->first && team->inside <= 0) || team->lost) {
+    for (;;) {
+        const bool rests = team->lost ? team->aborted : !team->first && team->inside <= 0;
+        if (team->ending && (rests || !team->lost)) break;
+        if (rests) {
             tdmi_cond_wait(&team->changed, &team->lock);
             continue;
         }
         (void)tdmi_cond_wait_for(&team->changed, &team->lock, LOOK_EVERY_NS);
-        if (!team->ending) watch_over(team);
+        if (team->lost)
+            abort_lost(team);
+        else if (!team->ending)
+            watch_over(team);
     }
     tdmi_mutex_unlock(&team->lock);
     return NULL;

@@ -58,6 +58,22 @@ static void reported_later(void) {
     tdm_comm_destroy(other);
 }
 
+/* NCCL's error, reported while a call is in NCCL, which frees the communicator when it is aborted. */
+static void reported_inside(void) {
+    tdm_comm *other = NULL;
+    connect_some(ranks, rank, &other);
+    OK(tdm_comm_set_timeout(other, LIMIT));
+    tdm_tensor x = ones();
+    cuda_sim_fail("nccl slow", 1, false, 200);
+    cuda_sim_fail("nccl async error", 1, true, 6);
+    expect("call", tdm_comm_all_reduce(other, queue, TDM_COMM_SUM, &x, &x), TDM_ERROR_RANK_LOST,
+           "remote process exited");
+    cuda_sim_heal();
+    check_broken(other, &x, "remote process exited");
+    tdm_tensor_release(&x);
+    tdm_comm_destroy(other);
+}
+
 /* The file that TANDEM_NCCL_LIBRARY names is not there, or is another library: errors say so, and what to install. */
 void run_missing(void) {
     const char *file = strrchr(getenv("TANDEM_NCCL_LIBRARY"), '/');
@@ -73,6 +89,7 @@ void run_missing(void) {
 void run_lost(void) {
     tdm_tensor x = ones();
     reported_later();
+    reported_inside();
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x)); /* waits for who is late */
     OK(tdm_queue_finish(queue));
     if (rank == 1) _exit(0);

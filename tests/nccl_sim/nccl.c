@@ -29,6 +29,7 @@ struct ncclComm {
     sim_ends ends;
     CUcontext context;
     atomic_int pending; /* work on streams that has not ended */
+    atomic_int inside;  /* threads in a call that is given it */
     ncclComm_t next;    /* of those that were aborted */
 };
 static _Atomic(ncclComm_t) aborted;
@@ -216,8 +217,8 @@ static bool find(ncclComm_t comm, const char *function, const void *address, siz
     return true;
 }
 
-static ncclResult_t add(const char *function, piece p, const void *x, size_t x_count, void *y,
-                        size_t y_count, ncclComm_t comm, cudaStream_t stream) {
+static ncclResult_t add_inside(const char *function, piece p, const void *x, size_t x_count,
+                               void *y, size_t y_count, ncclComm_t comm, cudaStream_t stream) {
     char *x_bytes = NULL, *y_bytes = NULL;
     const size_t element = size_of(p.type);
     int error = sim_fault(function);
@@ -248,6 +249,16 @@ static ncclResult_t add(const char *function, piece p, const void *x, size_t x_c
     group.stream = stream;
     group.pieces[group.count++] = p;
     return depth > 0 ? ncclSuccess : enqueue();
+}
+
+/* With a fault of "nccl slow" it takes as many milliseconds. */
+static ncclResult_t add(const char *function, piece p, const void *x, size_t x_count, void *y,
+                        size_t y_count, ncclComm_t comm, cudaStream_t stream) {
+    atomic_fetch_add(&comm->inside, 1);
+    (void)usleep(1000 * (useconds_t)sim_fault("nccl slow"));
+    const ncclResult_t result = add_inside(function, p, x, x_count, y, y_count, comm, stream);
+    atomic_fetch_sub(&comm->inside, 1);
+    return result;
 }
 
 ncclResult_t ncclGroupStart(void) {
@@ -354,6 +365,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 /* Waits end. The rest is kept, in a list: a stream may not be past it yet. */
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
     (void)sim_fault("ncclCommAbort");
+    if (atomic_load(&comm->inside) > 0) sim_report("ncclCommAbort: a thread is in another call");
     if (atomic_exchange(&comm->ends.aborted, true)) {
         sim_report("ncclCommAbort: for the second time");
         return ncclSuccess;

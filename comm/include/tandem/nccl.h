@@ -14,9 +14,12 @@
  *   everywhere.
  * - The time limit is that of what has begun on the queue: work of NCCL's that does not end for so long is given up,
  *   and is TDM_ERROR_RANK_LOST. NCCL does not say which rank was lost. Results of aborted work are undefined.
- * - Making a communicator waits for all ranks as long as NCCL does, and giving up waits for NCCL.
+ * - Making a communicator waits for all ranks as long as NCCL does, also where one of them fails before it begins.
+ *   Giving up and tdm_comm_destroy wait for NCCL, which may wait for the other ranks on this machine to do the same.
  *
- * Threads: as comm.h says. A communicator has its own thread, which watches over its work. */
+ * Threads: as comm.h says, but for this: communicators of one device are used by one thread, and in the same order on
+ * all ranks, as NCCL's work may wait for all of its ranks on the device. A communicator has its own thread, which
+ * watches over its work. */
 #ifndef TANDEM_NCCL_H
 #define TANDEM_NCCL_H
 

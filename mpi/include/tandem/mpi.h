@@ -18,7 +18,8 @@ extern "C" {
  * is initialized, and not finalized before the communicator is destroyed: what was made of it fails with
  * TDM_ERROR_UNAVAILABLE afterwards.
  *
- * This call, and a part of tdm_comm_split, waits for all ranks as MPI does: without a time limit.
+ * This call, and a part of tdm_comm_split, waits for all ranks as MPI does: without a time limit. So does MPI_Finalize:
+ * after TDM_ERROR_RANK_LOST a process ends by MPI_Abort or _exit.
  *
  * Threads: with MPI_THREAD_MULTIPLE different communicators may be used by different threads at once. With less, MPI's
  * own rule holds: calls of this library that use a communicator count as calls of MPI.
