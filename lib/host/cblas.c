@@ -19,12 +19,16 @@ typedef struct cblas_library {
     tdmi_library library;
     sgemm_function *sgemm;
     dgemm_function *dgemm;
-    /* How many threads a product takes: of OpenBLAS and BLIS a setting of the whole process … */
+    int64_t (*isamax)(int64_t, const float *, int64_t); /* see has_64_bit_integers */
+    /* How many threads a product takes: of OpenBLAS a setting of the whole process, where its threads are not OpenMP's;
+     * of BLIS the same, since 1.0 of each thread … */
+    int (*openblas_parallel)(void);
     int (*openblas_get)(void);
     void (*openblas_set)(int);
     int64_t (*blis_get)(void);
     void (*blis_set)(int64_t);
-    /* … and of each thread. */
+    void (*blis_reset)(void);
+    /* … and of OpenMP or MKL. */
     tdmi_one_thread threads;
     tdmi_mutex lock;
     int products; /* that are running, for which the process's setting is 1 */
@@ -35,30 +39,35 @@ typedef struct cblas_library {
     {                                                                                              \
         {"cblas_sgemm", (void (**)(void)) & (c).sgemm, false},                                     \
             {"cblas_dgemm", (void (**)(void)) & (c).dgemm, false},                                 \
+            {"cblas_isamax", (void (**)(void)) & (c).isamax, true},                                \
+            {"openblas_get_parallel", (void (**)(void)) & (c).openblas_parallel, true},            \
             {"openblas_get_num_threads", (void (**)(void)) & (c).openblas_get, true},              \
             {"openblas_set_num_threads", (void (**)(void)) & (c).openblas_set, true},              \
             {"bli_thread_get_num_threads", (void (**)(void)) & (c).blis_get, true},                \
             {"bli_thread_set_num_threads", (void (**)(void)) & (c).blis_set, true},                \
+            {"bli_thread_reset", (void (**)(void)) & (c).blis_reset, true},                        \
             {"MKL_Set_Num_Threads_Local", (void (**)(void)) & (c).threads.exchange, true},         \
             {"omp_get_max_threads", (void (**)(void)) & (c).threads.get, true}, {                  \
             "omp_set_num_threads", (void (**)(void)) & (c).threads.set, true                       \
         }                                                                                          \
     }
-enum { SYMBOL_COUNT = 9 };
+enum { SYMBOL_COUNT = 12, OPENMP = 2 };
 
+/* OpenBLAS frees the buffers of other threads' products where the number of OpenMP's threads is set (its
+ * adjust_thread_buffers), so that one is left alone: of such threads each sets its own. */
 static int threads_of_process(const cblas_library *c) {
-    if (c->openblas_get && c->openblas_set) return c->openblas_get();
+    if (c->openblas_get && c->openblas_set) {
+        const bool openmp = c->openblas_parallel && c->openblas_parallel() == OPENMP;
+        return openmp && c->threads.set ? 1 : c->openblas_get();
+    }
     return c->blis_get && c->blis_set ? (int)c->blis_get() : 1;
 }
 
-/* OpenBLAS with OpenMP's threads sets those of the calling thread, too, which are the program's. */
 static void set_threads_of_process(const cblas_library *c, int threads) {
-    const int of_thread = c->threads.get && c->threads.set ? c->threads.get() : 0;
     if (c->openblas_set)
         c->openblas_set(threads);
     else
         c->blis_set(threads);
-    if (of_thread > 0) c->threads.set(of_thread);
 }
 
 static void begin(cblas_library *c) {
@@ -89,13 +98,37 @@ static void product(const cblas_library *c, const tdmi_host_gemm *gemm) {
     const int m = (int)gemm->m, n = (int)gemm->n, k = (int)gemm->k;
     const int lda = (int)gemm->lda, ldb = (int)gemm->ldb, ldc = (int)gemm->ldc;
     const int before = tdmi_one_thread_begin(&c->threads);
+    const int64_t of_blis = c->blis_get && c->blis_set ? c->blis_get() : 1;
+    if (of_blis > 1) c->blis_set(1);
     if (gemm->dtype == TDM_F32)
         c->sgemm(ROW_MAJOR, ta, tb, m, n, k, (float)gemm->alpha, gemm->a, lda, gemm->b, ldb,
                  (float)gemm->beta, gemm->c, ldc);
     else
         c->dgemm(ROW_MAJOR, ta, tb, m, n, k, gemm->alpha, gemm->a, lda, gemm->b, ldb, gemm->beta,
                  gemm->c, ldc);
+    if (of_blis > 1) c->blis_reset ? c->blis_reset() : c->blis_set(of_blis);
     tdmi_one_thread_end(&c->threads, before);
+}
+
+/* Such a library has the same names on some systems. Of a number whose lower half is 3 it sees a negative one. */
+static bool has_64_bit_integers(const cblas_library *c) {
+    static const float x[3] = {1, 2, 1};
+    return sizeof(void *) == 8 && c->isamax && (int)c->isamax(INT64_MIN + 3, x, 1) != 1;
+}
+
+static tdm_status open_library(cblas_library *c, const tdmi_symbol *symbols) {
+    TDMI_TRY(tdmi_library_open(&c->library, symbols, SYMBOL_COUNT));
+    if (!has_64_bit_integers(c)) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s at %s has 64-bit integers, not those of 32 bits",
+                     c->library.title, c->library.found);
+}
+
+static void diagnose(cblas_library *c, const tdmi_symbol *symbols) {
+    if (open_library(c, symbols) == TDM_OK || c->library.status != TDM_OK)
+        tdmi_library_diagnose(&c->library, symbols, SYMBOL_COUNT);
+    else
+        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, false, c->library.names[0], tdm_last_error(),
+                      c->library.advice);
 }
 
 /* The provider of a library with these names. */
@@ -105,12 +138,8 @@ static void product(const cblas_library *c, const tdmi_host_gemm *gemm) {
         .library = {.title = its_title, .names = name##_names, .advice = its_advice},              \
         .lock = TDMI_MUTEX_INIT};                                                                  \
     static const tdmi_symbol name##_symbols[SYMBOL_COUNT] = SYMBOLS(name);                         \
-    static tdm_status name##_open(void) {                                                          \
-        return tdmi_library_open(&name.library, name##_symbols, SYMBOL_COUNT);                     \
-    }                                                                                              \
-    static void name##_diagnose(void) {                                                            \
-        tdmi_library_diagnose(&name.library, name##_symbols, SYMBOL_COUNT);                        \
-    }                                                                                              \
+    static tdm_status name##_open(void) { return open_library(&name, name##_symbols); }            \
+    static void name##_diagnose(void) { diagnose(&name, name##_symbols); }                         \
     static void name##_begin(void) { begin(&name); }                                               \
     static void name##_end(void) { end(&name); }                                                   \
     static bool name##_product(const tdmi_host_gemm *gemm, void *plan) {                           \

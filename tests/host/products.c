@@ -3,6 +3,7 @@
  * settings as the program left them. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "paths.h"
@@ -10,11 +11,13 @@
 #include "support/random.h"
 #include "support/run.h"
 
+#include <tandem/tandem.h>
+
 TestSuite(products, .init = random_start);
 
 static run_result r;
 
-static void run_next_to_sleeper(const char *provider) {
+static void run_with(const char *provider) {
     char blas[64];
     snprintf(blas, sizeof blas, "TANDEM_BLAS=%s", provider);
     const char *changes[] = {ICD_NONE, CACHE, blas, "TANDEM_CPU_THREADS=3", "OMP_NUM_THREADS=5",
@@ -31,5 +34,40 @@ Test(products, no_other_threads) {
     static const char *const providers[] = {"onednn,openblas", "openblas", "blis", "cblas",
                                             "builtin"};
     for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++)
-        run_next_to_sleeper(providers[i]);
+        run_with(providers[i]);
+}
+
+/* A product by a library in this folder of the strict ones, by several workers. */
+static tdm_status multiply_by(const char *folder) {
+    static const int64_t shape[] = {512, 512};
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    tdm_tensor a, c;
+    char path[512];
+    snprintf(path, sizeof path, TEST_STRICT_BLAS "/%s", folder);
+    OK(tdm_configure("TANDEM_LIBRARY_PATH", path));
+    OK(tdm_configure("TANDEM_BLAS", "blis"));
+    OK(tdm_configure("TANDEM_CPU_THREADS", "3"));
+    OK(tdm_device_open("cpu", &device));
+    OK(tdm_queue_create(device, 0, &queue));
+    OK(tdm_full(queue, 0.5, TDM_F32, 2, shape, &a));
+    OK(tdm_zeros(queue, TDM_F32, 2, shape, &c));
+    const tdm_status status = tdm_matmul(queue, NULL, &a, &a, &c);
+    float *elements = malloc(sizeof *elements * 512 * 512);
+    if (status == TDM_OK && OK(tdm_to_host(queue, &c, elements)))
+        CHECK(elements[512 * 511] == 128, "an element is %g", (double)elements[512 * 511]);
+    free(elements);
+    tdm_tensor_release(&a);
+    tdm_tensor_release(&c);
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    return status;
+}
+
+Test(products, openmp_of_openblas) { OK(multiply_by("openmp")); }
+
+Test(products, threads_of_blis) { OK(multiply_by("blis")); }
+
+Test(products, integers_of_64_bits) {
+    REFUSED(multiply_by("ilp64"), TDM_ERROR_UNAVAILABLE, "BLIS|libblis.so.4|has 64-bit integers");
 }

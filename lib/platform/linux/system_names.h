@@ -7,7 +7,9 @@
 #define TDMI_NAMES_OPENCL "libOpenCL.so.1"
 #define TDMI_NAMES_CLBLAST "libclblast.so.1"
 #define TDMI_NAMES_ONEDNN "libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2", "libdnnl.so"
-#define TDMI_NAMES_OPENBLAS "libopenblas.so.0"
+/* Of Debian and others, Fedora's with threads and with OpenMP's, Alpine's. */
+#define TDMI_NAMES_OPENBLAS                                                                        \
+    "libopenblas.so.0", "libopenblasp.so.0", "libopenblaso.so.0", "libopenblas.so.3"
 #define TDMI_NAMES_MKL "libmkl_rt.so.3", "libmkl_rt.so.2"
 #define TDMI_NAMES_BLIS "libblis.so.4"
 #define TDMI_NAMES_CBLAS "libcblas.so.3", "libblas.so.3"
