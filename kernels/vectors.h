@@ -96,6 +96,14 @@ typedef tdm_u32 tdm_index;
 #define TDM_WORD(v, i) as_uint(v)
 #endif
 
+/* With a parameter for its end AMD's compiler leaves the loop a loop, and the array in memory; NVIDIA's takes twice the
+ * registers for straight code. */
+#if defined(__AMDGCN__)
+#define TDM_MOST_READ(vectors) (HOLDS ? VECTORS : TDM_ONCE)
+#else
+#define TDM_MOST_READ(vectors) (vectors)
+#endif
+
 /* The vector that begins at element `at` of a row that has `end` of them. */
 #define TDM_VECTOR_FUNCTIONS(type, of_type)                                                        \
     INLINE void TDM_CAT(tdm_read_vector_, of_type)(type * to, GLOBAL const type *row, tdm_index at, \
@@ -114,13 +122,16 @@ typedef tdm_u32 tdm_index;
                 at + i < end ? row[at + i] : 0;                                                    \
         }                                                                                          \
     }                                                                                              \
-    /* vectors of one row, the first of which begins at element `from` */                          \
-    INLINE type *TDM_CAT(tdm_read_part_, of_type)(type * to, GLOBAL const type *row,               \
-                                                  tdm_index from, tdm_index end, tdm_i32 vectors)  \
+    /* vectors of one row, the first of which begins at element `from`; returns 1 */               \
+    INLINE type TDM_CAT(tdm_read_part_, of_type)(type * to, GLOBAL const type *row,                \
+                                                 tdm_index from, tdm_index end, tdm_i32 vectors)   \
     {                                                                                              \
-        UNROLL for (tdm_i32 i = 0; i < vectors; i++, from += TDM_PITCH)                        \
-            TDM_CAT(tdm_read_vector_, of_type)(to + i * TDM_WIDTH, row, from, end);                \
-        return to;                                                                                 \
+        UNROLL for (tdm_i32 i = 0; i < TDM_MOST_READ(vectors); i++, from += TDM_PITCH)         \
+        {                                                                                          \
+            if (i < vectors)                                                                       \
+                TDM_CAT(tdm_read_vector_, of_type)(to + i * TDM_WIDTH, row, from, end);            \
+        }                                                                                          \
+        return 1;                                                                                  \
     }
 TDM_VECTOR_FUNCTIONS(T, t)
 TDM_VECTOR_FUNCTIONS(U, u)
@@ -148,8 +159,8 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
     }
 }
 
-/* A lane's steps over [begin, end), and the elements of one. Loops of one step are for their variables
- * alone. */
+/* A lane's steps over [begin, end), and the elements of one. Loops of one step are for their variables alone. Their
+ * flags are numbers: clang does not see that an address is not NULL, which is not 0 on AMD's GPUs. */
 #if HOLDS
 #define TDM_STEPS(begin, n)                                                                        \
     UNROLL for (tdm_i32 tdm_step = 0; tdm_step < VECTORS / TDM_ONCE; tdm_step++)               \
@@ -180,8 +191,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 #define TDM_REGISTERS(type, name, n) type name[n] TDM_ALIGNED_16
 #define READ_IF(c, p)                                                                              \
     for (TDM_REGISTERS(T, tdm_in_##p, TDM_LANE_PART),                                                   \
-         *tdm_once_##p = (c) ? tdm_read_part_t(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE)         \
-                             : tdm_in_##p;                                                         \
+         tdm_once_##p = (c) ? tdm_read_part_t(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE) : (T)1;  \
          tdm_once_##p; tdm_once_##p = 0)
 /* A bf16 is read from the register that holds two: a compiler would move it to another one first. Where PUT_TWO_BF16
  * is not defined, on GPUs before sm_80, LayerNorm would run out of registers. */
@@ -196,19 +206,21 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 #endif
 #define READ_U(p)                                                                                  \
     for (TDM_REGISTERS(U, tdm_in_##p, TDM_LANE_PART),                                                   \
-         *tdm_once_##p = tdm_read_part_u(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE);              \
+         tdm_once_##p = tdm_read_part_u(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE);               \
          tdm_once_##p; tdm_once_##p = 0)
 #define U_AT(p, j) LOAD_U(tdm_in_##p, tdm_k)
 #if HOLDS
 #define HOLD_IF(c, p, n)                                                                           \
     TDM_REGISTERS(T, tdm_held_##p, VECTORS * TDM_WIDTH);                                           \
-    if (c) tdm_read_part_t(tdm_held_##p, p, LANE * TDM_WIDTH, n, VECTORS)
+    if (c) (void)tdm_read_part_t(tdm_held_##p, p, LANE * TDM_WIDTH, n, VECTORS)
 #define HELD_IF(c, p)                                                                              \
-    for (const T *tdm_in_##p = tdm_held_##p + tdm_step * TDM_LANE_PART; tdm_in_##p; tdm_in_##p = 0)
+    for (const T *tdm_in_##p = tdm_held_##p + tdm_step * TDM_LANE_PART,                            \
+                 *tdm_once_##p = tdm_in_##p + 1;                                                   \
+         tdm_once_##p != tdm_in_##p; tdm_once_##p = tdm_in_##p)
 #endif
 
 #define TDM_WITH_PART(k, p)                                                                        \
-    for (TDM_REGISTERS(T, tdm_out##k, TDM_LANE_PART), *tdm_once##k = tdm_out##k; tdm_once##k;           \
+    for (TDM_REGISTERS(T, tdm_out##k, TDM_LANE_PART), tdm_once##k = 1; tdm_once##k;                     \
          tdm_write_part(p, tdm_from, tdm_end, tdm_out##k), tdm_once##k = 0)                        \
     TDM_WITH_LOW(k)
 /* Where two elements are rounded at once the first waits for the second. */

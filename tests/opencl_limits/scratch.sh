@@ -2,8 +2,8 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Compiles the texts that OpenCL GPUs are given by clang, of which AMD's and NVIDIA's compilers are made. Fails where a
 # kernel copies its arguments into the memory of every lane, as a struct that a variable indexes is for AMD's GPUs;
-# where rows of 16-bit elements lie there, as an array is whose elements are written alone and in vectors; and where the
-# kernel for tensor cores is no OpenCL C.
+# where rows lie there, as an array does whose elements are written alone and in vectors, or for AMD's one whose address
+# is compared; and where the kernel for tensor cores is no OpenCL C.
 # Usage: scratch.sh CLANG SUITE   (with the variables that make opencl:0 the large device)
 set -euo pipefail
 clang=$1 suite=$2
@@ -12,6 +12,7 @@ for target in amdgcn nvptx64; do
 done
 texts=$(mktemp -d)
 trap 'rm -rf "$texts"' EXIT
+amd=(-x cl -D__OPENCL_VERSION__=120 -target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O3 -S -emit-llvm)
 nvidia=(-x cl -D__OPENCL_VERSION__=300 -target nvptx64-nvidia-nvcl -Xclang -target-cpu -Xclang sm_80
     -Xclang -cl-ext=+cl_khr_fp16)
 
@@ -44,8 +45,7 @@ for text in "$texts"/arguments/*.cl; do
     [ -z "${seen[$kernel $ways]:-}" ] || continue
     seen[$kernel $ways]=$kernel
     # shellcheck disable=SC2086
-    "$clang" -x cl $options -D__OPENCL_VERSION__=120 -target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O3 -S -emit-llvm \
-        -o "$texts/code" "$text"
+    "$clang" "${amd[@]}" $options -o "$texts/code" "$text"
     if grep -E 'alloca .*%struct\.tdm_[a-z_]*args' "$texts/code"; then
         echo "$kernel has its arguments in the memory of each lane: $options"
         exit 1
@@ -54,7 +54,7 @@ done
 compare arguments elementwise cast reduce expression
 
 seen=()
-given rows 'operations/@(bias_add|rms_norm|softmax)_shapes' TDM_TEST_DTYPES=f16,bf16
+given rows 'operations/@(bias_add|rms_norm|softmax)_shapes' TDM_TEST_DTYPES=f32,f16,bf16
 for text in "$texts"/rows/*.cl; do
     read -r _ options <"$text"
     kernel=$(kernel_of "$text")
@@ -63,7 +63,9 @@ for text in "$texts"/rows/*.cl; do
     seen[$kernel ${options#*-cl-}]=$kernel
     # shellcheck disable=SC2086
     with_halves <"$text" | "$clang" "${nvidia[@]}" $options -O3 -S -o "$texts/code" -
-    if grep -m1 local_depot "$texts/code"; then
+    # shellcheck disable=SC2086
+    with_halves <"$text" | "$clang" "${amd[@]}" $options -o "$texts/code-of-amd" -
+    if grep -m1 -E 'local_depot|= alloca' "$texts/code" "$texts/code-of-amd"; then
         echo "$kernel has rows in the memory of each lane: $options"
         exit 1
     fi
