@@ -96,11 +96,16 @@ typedef tdm_u32 tdm_index;
 #define TDM_WORD(v, i) as_uint(v)
 #endif
 
-/* With a parameter for its end AMD's compiler leaves the loop a loop, and the array in memory; NVIDIA's takes twice the
- * registers for straight code. */
+/* Loops of one step, for their variables alone, have a flag: the address of an array. Clang does not see that it is not
+ * NULL for AMD's GPUs, where NULL is not 0, and leaves the array in memory: there it is the number 1. It also leaves a
+ * loop whose end is a parameter there; for NVIDIA's such a loop takes half of the registers. */
 #if defined(__AMDGCN__)
+#define TDM_FLAG
+#define TDM_SET(type, array) ((type)1)
 #define TDM_MOST_READ(vectors) (HOLDS ? VECTORS : TDM_ONCE)
 #else
+#define TDM_FLAG *
+#define TDM_SET(type, array) (array)
 #define TDM_MOST_READ(vectors) (vectors)
 #endif
 
@@ -122,16 +127,16 @@ typedef tdm_u32 tdm_index;
                 at + i < end ? row[at + i] : 0;                                                    \
         }                                                                                          \
     }                                                                                              \
-    /* vectors of one row, the first of which begins at element `from`; returns 1 */               \
-    INLINE type TDM_CAT(tdm_read_part_, of_type)(type * to, GLOBAL const type *row,                \
-                                                 tdm_index from, tdm_index end, tdm_i32 vectors)   \
+    /* vectors of one row, the first of which begins at element `from`; returns a flag that is set */ \
+    INLINE type TDM_FLAG TDM_CAT(tdm_read_part_, of_type)(                                         \
+        type * to, GLOBAL const type *row, tdm_index from, tdm_index end, tdm_i32 vectors)         \
     {                                                                                              \
         UNROLL for (tdm_i32 i = 0; i < TDM_MOST_READ(vectors); i++, from += TDM_PITCH)         \
         {                                                                                          \
             if (i < vectors)                                                                       \
                 TDM_CAT(tdm_read_vector_, of_type)(to + i * TDM_WIDTH, row, from, end);            \
         }                                                                                          \
-        return 1;                                                                                  \
+        return TDM_SET(type, to);                                                                  \
     }
 TDM_VECTOR_FUNCTIONS(T, t)
 TDM_VECTOR_FUNCTIONS(U, u)
@@ -159,8 +164,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
     }
 }
 
-/* A lane's steps over [begin, end), and the elements of one. Loops of one step are for their variables alone. Their
- * flags are numbers: clang does not see that an address is not NULL, which is not 0 on AMD's GPUs. */
+/* A lane's steps over [begin, end), and the elements of one. */
 #if HOLDS
 #define TDM_STEPS(begin, n)                                                                        \
     UNROLL for (tdm_i32 tdm_step = 0; tdm_step < VECTORS / TDM_ONCE; tdm_step++)               \
@@ -191,7 +195,9 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 #define TDM_REGISTERS(type, name, n) type name[n] TDM_ALIGNED_16
 #define READ_IF(c, p)                                                                              \
     for (TDM_REGISTERS(T, tdm_in_##p, TDM_LANE_PART),                                                   \
-         tdm_once_##p = (c) ? tdm_read_part_t(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE) : (T)1;  \
+         TDM_FLAG tdm_once_##p = (c)                                                               \
+                                     ? tdm_read_part_t(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE) \
+                                     : TDM_SET(T, tdm_in_##p);                                     \
          tdm_once_##p; tdm_once_##p = 0)
 /* A bf16 is read from the register that holds two: a compiler would move it to another one first. Where PUT_TWO_BF16
  * is not defined, on GPUs before sm_80, LayerNorm would run out of registers. */
@@ -206,7 +212,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 #endif
 #define READ_U(p)                                                                                  \
     for (TDM_REGISTERS(U, tdm_in_##p, TDM_LANE_PART),                                                   \
-         tdm_once_##p = tdm_read_part_u(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE);               \
+         TDM_FLAG tdm_once_##p = tdm_read_part_u(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE);               \
          tdm_once_##p; tdm_once_##p = 0)
 #define U_AT(p, j) LOAD_U(tdm_in_##p, tdm_k)
 #if HOLDS
@@ -215,12 +221,12 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
     if (c) (void)tdm_read_part_t(tdm_held_##p, p, LANE * TDM_WIDTH, n, VECTORS)
 #define HELD_IF(c, p)                                                                              \
     for (const T *tdm_in_##p = tdm_held_##p + tdm_step * TDM_LANE_PART,                            \
-                 *tdm_once_##p = tdm_in_##p + 1;                                                   \
-         tdm_once_##p != tdm_in_##p; tdm_once_##p = tdm_in_##p)
+                 *tdm_past_##p = tdm_in_##p + 1;                                                   \
+         tdm_past_##p != tdm_in_##p; tdm_past_##p = tdm_in_##p)
 #endif
 
 #define TDM_WITH_PART(k, p)                                                                        \
-    for (TDM_REGISTERS(T, tdm_out##k, TDM_LANE_PART), tdm_once##k = 1; tdm_once##k;                     \
+    for (TDM_REGISTERS(T, tdm_out##k, TDM_LANE_PART), TDM_FLAG tdm_once##k = TDM_SET(T, tdm_out##k); tdm_once##k; \
          tdm_write_part(p, tdm_from, tdm_end, tdm_out##k), tdm_once##k = 0)                        \
     TDM_WITH_LOW(k)
 /* Where two elements are rounded at once the first waits for the second. */

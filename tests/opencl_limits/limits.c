@@ -8,7 +8,7 @@
  * TDM_LIMITS_SUB_GROUPS=intel and Khronos's with TDM_LIMITS_SUB_GROUPS=khronos. With TDM_LIMITS_NVIDIA it is one of
  * NVIDIA's that has tensor cores, whose compiler refuses their assembler (refuses), or takes it for something else
  * (wrong), or takes the plain code in its place, as nothing here runs PTX (plain), or which loses the device as that
- * runs (loses).
+ * runs (loses). With TDM_LIMITS_AMD it takes the text for AMD's compiler.
  *
  * A driver that lies has TDM_LIMITS_LIE: FROM=>TO, as its compiler takes the one text for the other, and several of
  * these with | between them; copies, as its buffers in the program's memory are copies of that; bytes, as it changes
@@ -222,10 +222,13 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
                                      const size_t *lengths, cl_int *errcode) {
     const char *first = is_large() ? quick_declarations : without_double;
     char all[4096];
+    const char *more = getenv("TDM_LIMITS_AMD") ? "#define __AMDGCN__ 1" : "";
     if (is_nvidia(NULL)) {
         const bool refuses = is_nvidia("refuses") && strstr(texts[count - 1], "mma.sync");
-        snprintf(all, sizeof all, "%s%s\n#line 1\n", first,
-                 refuses ? "#error no assembler" : "#undef TDM_WANTS_TENSOR_CORES");
+        more = refuses ? "#error no assembler" : "#undef TDM_WANTS_TENSOR_CORES";
+    }
+    if (*more) {
+        snprintf(all, sizeof all, "%s%s\n#line 1\n", first, more);
         first = all;
     }
     char *read[8] = {0};
