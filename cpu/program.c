@@ -10,6 +10,7 @@
 #include "host/compiler.h"
 #include "platform/library.h"
 #include "platform/memory.h"
+#include "system_names.h"
 
 /* ---- users' kernels, by the machine's compiler ---- */
 
@@ -23,9 +24,14 @@ static const struct {
                     {"avx2", {AVX2}},
                     {"baseline", {NULL}}};
 
+/* The last ones are for compilers whose code would crash with others. */
+static const char *compiler_isa(void) {
+    return tdmi_host_compiler_aligns() ? tdmi_cpu_isa() : "baseline";
+}
+
 static const char *const *compiler_options(void) {
     size_t i = 0;
-    while (strcmp(instructions[i].isa, tdmi_cpu_isa()) != 0)
+    while (strcmp(instructions[i].isa, compiler_isa()) != 0)
         i++;
     return instructions[i].options;
 }
@@ -34,19 +40,32 @@ const char *tdmi_cpu_compiler(void) {
     static _Thread_local char text[1300]; /* made at each call: any thread may be the first */
     const char *found = tdmi_host_compiler();
     snprintf(
-        text, sizeof text, "%s|%s|%016llx", found, tdmi_cpu_isa(),
+        text, sizeof text, "%s|%s|%016llx", found, compiler_isa(),
         (unsigned long long)tdmi_hash(TDMI_HASH_START, tdmi_dialect_c, strlen(tdmi_dialect_c)));
     return found[0] ? text : "";
+}
+
+enum { ENTRY = 192 };
+
+/* As dialect_c.h names it. */
+static void name_entry(const tdmi_program_source *source, char entry[ENTRY]) {
+    snprintf(entry, ENTRY, "tdmi_%s_%d_%d_own", source->entry + strlen("tdm_"),
+             (int)source->variant.t, (int)source->variant.u);
 }
 
 static tdm_status compile(const tdmi_program_source *source, tdmi_blob *library) {
     static const char begin[] =
         "#define TDM_ONE_TEXT 1\n#define TDM_USER_KERNEL 1\n#define TDMI_ISA own\n";
-    const size_t size = sizeof begin + strlen(tdmi_dialect_c) + strlen(source->text) + 64;
+    char entry[ENTRY];
+    name_entry(source, entry);
+    const size_t size = sizeof begin + strlen(tdmi_dialect_c) + strlen(source->text) + 512;
     char *text = tdmi_malloc(size);
     if (!text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of kernel source", size);
-    snprintf(text, size, "%s#define T_ID %d\n#define U_ID %d\n%s\n%s", begin,
-             (int)source->variant.t, (int)source->variant.u, tdmi_dialect_c, source->text);
+    snprintf(text, size,
+             "%s#define T_ID %d\n#define U_ID %d\n%s\n" TDMI_COMPILER_EXPORT
+             "void %s(const tdm_group *, void *const *, const void *);\n%s",
+             begin, (int)source->variant.t, (int)source->variant.u, tdmi_dialect_c, entry,
+             source->text);
     const tdm_status status = tdmi_host_compile(text, source->file, compiler_options(), library);
     tdmi_free(text);
     return status;
@@ -54,9 +73,8 @@ static tdm_status compile(const tdmi_program_source *source, tdmi_blob *library)
 
 static tdm_status load(const tdmi_program_source *source, const tdmi_blob *library,
                        tdmi_bprogram *program) {
-    char entry[192]; /* as dialect_c.h names it */
-    snprintf(entry, sizeof entry, "tdmi_%s_%d_%d_own", source->entry + strlen("tdm_"),
-             (int)source->variant.t, (int)source->variant.u);
+    char entry[ENTRY];
+    name_entry(source, entry);
     TDMI_TRY(tdmi_host_load(library, source->file, &program->library));
     void *function = tdmi_library_symbol(program->library, entry);
     memcpy(&program->function, &function, sizeof function);

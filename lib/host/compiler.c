@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "machine/cache_entry.h"
 #include "machine/disk_cache.h"
 #include "machine/loader.h"
 #include "platform/folder.h"
@@ -21,6 +22,8 @@
 
 static tdmi_once once = TDMI_ONCE_INIT;
 static char compiler[1024], identity[1200];
+
+static bool makes_libraries(void);
 
 static bool try_compiler(const char *path) {
     if (strlen(path) >= sizeof compiler || !tdmi_command_is_program(path)) return false;
@@ -42,8 +45,11 @@ static bool search_path(void) {
             const size_t length = end ? (size_t)(end - entry) : strlen(entry);
             if (length + strlen(names[i]) + 2 > sizeof file) continue;
             snprintf(file, sizeof file, "%.*s/%s", (int)length, entry, names[i]);
-            if (length > 0 && tdmi_path_is_absolute(file) && try_compiler(file)) return true;
+            if (length > 0 && tdmi_path_is_absolute(file) && try_compiler(file) &&
+                (!TDMI_COMPILER_MAY_LACK || makes_libraries()))
+                return true;
         }
+    identity[0] = '\0';
     return false;
 }
 
@@ -80,6 +86,12 @@ const char *tdmi_host_compiler(void) {
     return identity;
 }
 
+bool tdmi_host_compiler_aligns(void) {
+    tdmi_once_run(&once, find_compiler);
+    const char *found = strstr(compiler + tdmi_path_folder_length(compiler), TDMI_COMPILER_ALIGNS);
+    return found;
+}
+
 void tdmi_host_compiler_diagnose(void) {
     static const char subject[] = "C compiler (expressions and kernels on cpu)";
     const char *advice;
@@ -99,7 +111,11 @@ void tdmi_host_compiler_diagnose(void) {
 
 /* ---- a private folder ---- */
 
-static const char SOURCE[] = "kernel.c", LIBRARY[] = "kernel" TDMI_LIBRARY_SUFFIX, LOG[] = "log";
+#define SOURCE "kernel.c"
+#define LIBRARY "kernel" TDMI_LIBRARY_SUFFIX
+#define LOG "log"
+static const char *const files[] = {SOURCE, LIBRARY, LOG, TDMI_COMPILER_MAKES_TOO};
+enum { FILES = sizeof files / sizeof *files };
 
 typedef struct folder {
     char path[1100], source[1120], library[1120], log[1120];
@@ -126,18 +142,20 @@ static tdm_status make_folder(folder **folder_made) {
 }
 
 static void remove_folder(folder *self) {
-    (void)tdmi_file_remove(TDMI_HERE, self->source);
-    (void)tdmi_file_remove(TDMI_HERE, self->library);
-    (void)tdmi_file_remove(TDMI_HERE, self->log);
+    char path[sizeof self->path + 20];
+    for (size_t i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "%s/%s", self->path, files[i]);
+        (void)tdmi_file_remove(TDMI_HERE, path);
+    }
     (void)tdmi_folder_remove(self->path);
     tdmi_free(self);
 }
 
 static void look_for_others(void *found, const char *name) {
-    static const char *const names[] = {".", "..", SOURCE, LIBRARY, LOG};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) return;
-    *(bool *)found = true;
+    bool known = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    for (size_t i = 0; i < FILES; i++)
+        known = known || strcmp(name, files[i]) == 0;
+    *(bool *)found = *(bool *)found || !known;
 }
 
 bool tdmi_host_compiler_folder_is(const char *name) {
@@ -159,9 +177,8 @@ bool tdmi_host_compiler_folder_remove(const char *name) {
     const tdmi_folder left = tdmi_cache_open(name, false);
     const int length = snprintf(path, sizeof path, "%s/%s", tdmi_env_values()->cache_dir, name);
     if (left == TDMI_NO_FOLDER) return false;
-    (void)tdmi_file_remove(left, SOURCE);
-    (void)tdmi_file_remove(left, LIBRARY);
-    (void)tdmi_file_remove(left, LOG);
+    for (size_t i = 0; i < FILES; i++)
+        (void)tdmi_file_remove(left, files[i]);
     tdmi_folder_close(left);
     errno = ENAMETOOLONG;
     return length > 0 && (size_t)length < sizeof path && tdmi_folder_remove(path);
@@ -208,12 +225,12 @@ static tdm_status run_compiler(const folder *self, const char *file, const char 
                                       "-fno-math-errno",
                                       "-fno-trapping-math",
                                       "-fopenmp-simd",
-                                      "-fPIC",
-                                      "-Werror=implicit-function-declaration",
+                                      TDMI_COMPILER_OPTIONS "-Werror=implicit-function-declaration",
                                       "-Werror=incompatible-pointer-types",
                                       "-Werror=discarded-qualifiers",
                                       "-Werror=int-conversion",
                                       "-shared"};
+    static const char *const after[] = {TDMI_COMPILER_LIBRARIES NULL};
     const char *arguments[MOST];
     size_t count = 0;
     arguments[count++] = compiler;
@@ -224,7 +241,8 @@ static tdm_status run_compiler(const folder *self, const char *file, const char 
     arguments[count++] = "-o";
     arguments[count++] = self->library;
     arguments[count++] = self->source;
-    arguments[count++] = "-lm";
+    for (size_t i = 0; after[i]; i++)
+        arguments[count++] = after[i];
     arguments[count] = NULL;
     const tdmi_command command = {arguments, english, self->log, SECONDS_LIMIT};
     if (!tdmi_command_run(&command, end))
@@ -282,19 +300,24 @@ static tdm_status compile_in(const folder *self, const char *text, const char *f
     return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: no memory for what %s has made", file, compiler);
 }
 
-tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
-                             tdmi_blob *library) {
+static tdm_status compile(const char *text, const char *file, const char *const *options,
+                          tdmi_blob *library) {
     folder *self;
     *library = (tdmi_blob){0};
+    TDMI_TRY(make_folder(&self));
+    const tdm_status status = compile_in(self, text, file, options, library);
+    remove_folder(self);
+    return status;
+}
+
+tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
+                             tdmi_blob *library) {
     if (!tdmi_host_compiler()[0]) {
         const char *advice, *why = why_none(&advice);
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: on cpu this takes a C compiler, and %s%s%s",
                          file, why, advice[0] ? ": " : "", advice);
     }
-    TDMI_TRY(make_folder(&self));
-    const tdm_status status = compile_in(self, text, file, options, library);
-    remove_folder(self);
-    return status;
+    return compile(text, file, options, library);
 }
 
 tdm_status tdmi_host_load(const tdmi_blob *library, const char *file, void **handle) {
@@ -311,4 +334,28 @@ tdm_status tdmi_host_load(const tdmi_blob *library, const char *file, void **han
                             file, why);
     remove_folder(self);
     return status;
+}
+
+/* ---- trying it ---- */
+
+/* Tried once for each compiler while the cache keeps that it does. */
+static bool makes_libraries(void) {
+    static const char text[] = "#include <stdint.h>\n#include <string.h>\n" TDMI_COMPILER_EXPORT
+                               "int tdmi_trial(void);\nint tdmi_trial(void) { return 0; }\n";
+    static const char *const none[] = {NULL};
+    const tdmi_cache_key key =
+        tdmi_cache_key_add(tdmi_cache_key_add(tdmi_cache_key_start(), "trial"), identity);
+    const tdmi_program_source source = {.entry = "tdmi_trial", .options = none};
+    const tdmi_cache_about about = {"cpu", compiler, &source};
+    tdmi_blob library;
+    void *handle = NULL;
+    const bool kept = tdmi_cache_read_kernel(key, &library) == TDMI_CACHE_GOOD;
+    const bool right = kept || (compile(text, "a first try", none, &library) == TDM_OK &&
+                                tdmi_host_load(&library, "a first try", &handle) == TDM_OK &&
+                                tdmi_library_symbol(handle, "tdmi_trial"));
+    if (handle) tdmi_library_unload(handle);
+    if (right && !kept) tdmi_cache_write_kernel(key, &library, &about);
+    if (!right) tdmi_log(TDM_LOG_INFO, "%s is passed over: %s", compiler, tdm_last_error());
+    tdmi_free(library.data);
+    return right;
 }

@@ -10,6 +10,9 @@
 /* Which file it is, with its size and time; "" where there is none, or where this program may start none. */
 const char *tdmi_host_compiler(void);
 
+/* Whether it keeps the stack aligned for vectors that are wider than those of every processor of this kind. */
+bool tdmi_host_compiler_aligns(void);
+
 /* Adds its diagnostic item: which one it is or, where there is none, why and what follows. */
 void tdmi_host_compiler_diagnose(void);
 

@@ -40,6 +40,28 @@ windows_suite() { # DEVICE BACKENDS TAGS OPTION...
         TDM_TEST_SMALL=1 TDM_TEST_TAGS="$3" timeout 3600 wine "$tools/build/tests/suite_plain.exe" "${@:4}"
 }
 
+# A user's kernel by GCC, which gets no options for AVX, in place of Clang without a linker, which is found first. Clang of
+# LLVM's installer takes the same options and text, and exports the kernel.
+windows_compilers() {
+    local folder=$tools/compilers log options
+    mkdir -p "$folder" && rm -rf "${folder:?}"/* && mkdir "$folder/cache" &&
+        clang --target=x86_64-w64-mingw32 -fuse-ld=lld -L"$(echo /usr/lib/gcc/x86_64-w64-mingw32/*-win32)" -D_UCRT -Wall \
+            -Werror "$sources/tests/systems/compiler.c" -lucrt -o "$folder/clang.exe" &&
+        cp "$folder/clang.exe" "$folder/gcc.exe" || return 1
+    log="Z:${folder//\//\\}"
+    under_wine env TANDEM_BACKEND=cpu TANDEM_CACHE_DIR="$log\\cache" COMPILER_LOG="$log\\log" TDM_TEST_DEVICE=cpu \
+        WINEPATH="Z:${tools//\//\\}\\build\\lib;$log" timeout 300 wine "$tools/build/tests/suite_plain.exe" \
+        --filter 'source_page/scale' && cut -c 1-500 "$folder/log" && grep -q 'clang\.exe' "$folder/log" &&
+        grep -q 'gcc\.exe' "$folder/log" && ! grep -E -- ' -(mavx|fPIC|lm)' "$folder/log" || return 1
+    mapfile -t options < <(tail -n 1 "$folder/log" | tr ' ' '\n' | grep -E '^-[^os]|^-s[^h]')
+    # without mingw-w64's headers, which define away the attributes of a compiler that is not GCC
+    printf '#include <stddef.h>\nvoid *%s;\n' 'memcpy(void *, const void *, size_t)' 'memset(void *, int, size_t)' \
+        >"$folder/string.h"
+    clang --target=x86_64-pc-windows-msvc -ffreestanding -nostdinc -isystem "$(clang -print-resource-dir)/include" \
+        -isystem "$folder" "${options[@]}" -c "$folder/log.c" -o "$folder/kernel.obj" &&
+        llvm-readobj --coff-directives "$folder/kernel.obj" | tee "$folder/exports" && grep -q '/EXPORT:tdmi_' "$folder/exports"
+}
+
 # Each example prints what it prints elsewhere.
 windows_examples() { # DEVICE BACKENDS NAME...
     local device=$1 backends=$2 name failed=0
@@ -167,6 +189,8 @@ system_windows() {
     remove_folder "$tools/wine" && start_wine || return 1
     windows_platform >"$log-platform" 2>&1
     program_row "$system" "the platform layer, and its part for programs" $? "$log-platform"
+    windows_compilers >"$log-compilers" 2>&1
+    program_row "$system, GCC of mingw-w64" "a user's kernel by a C compiler in place of a broken one" $? "$log-compilers"
     windows_suite cpu cpu '!compiler' >"$log-suite" 2>&1
     suite_row "$system" "suite on cpu, small cases, without a C compiler" $? "$log-suite"
     use_zip >"$log-zip" 2>&1

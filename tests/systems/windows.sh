@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # The share of scripts/test.sh --systems windows that is in the ordinary tests: the library, its exports, the platform
-# layer, one test of each kind of kernel and an example, compiled for Windows with warnings as errors, not optimized and
-# for SSE2 alone, and run under Wine on the cpu backend. Usage: windows.sh SOURCES FOLDER
+# layer, one test of each kind of kernel, a kernel by a C compiler and an example, compiled for Windows with warnings as
+# errors, not optimized and for SSE2 alone, and run under Wine on the cpu backend. Usage: windows.sh SOURCES FOLDER
 set -euo pipefail
 sources=$1 tools=$2
 unset TANDEM_CACHE_DIR # which is no path of Windows
@@ -22,6 +22,7 @@ trap 'under_wine wineserver -k' EXIT
 start_wine
 windows_platform
 windows_suite cpu cpu 'kinds !compiler'
+windows_compilers
 # As README compiles a program.
 mkdir -p "$tools/build/examples"
 clang --target=x86_64-w64-mingw32 -fuse-ld=lld -L"$(echo /usr/lib/gcc/x86_64-w64-mingw32/*-win32)" -D_UCRT \

@@ -27,6 +27,12 @@
 
 #define TDMI_NAMES_COMPILER "cc", "gcc", "clang"
 #define TDMI_LIBRARY_SUFFIX ".dylib"
+#define TDMI_COMPILER_OPTIONS "-fPIC",
+#define TDMI_COMPILER_LIBRARIES "-lm",
+#define TDMI_COMPILER_EXPORT ""
+#define TDMI_COMPILER_MAKES_TOO
+#define TDMI_COMPILER_ALIGNS ""
+#define TDMI_COMPILER_MAY_LACK false
 
 /* The framework has its drivers in itself. */
 #define TDMI_OPENCL_VENDORS ""

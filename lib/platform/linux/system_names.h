@@ -38,6 +38,18 @@
 /* Of what a user's kernel is compiled to. */
 #define TDMI_LIBRARY_SUFFIX ".so"
 
+/* The compilers' options for a library, with what comes after the text, which functions it exports, and what a linker
+ * makes next to it; each with a comma. */
+#define TDMI_COMPILER_OPTIONS "-fPIC",
+#define TDMI_COMPILER_LIBRARIES "-lm",
+#define TDMI_COMPILER_EXPORT ""
+#define TDMI_COMPILER_MAKES_TOO
+
+/* The compilers that keep the stack aligned for wide vectors have this in their names; the first of a list may be one
+ * that lacks a linker or libraries, so that each is tried. */
+#define TDMI_COMPILER_ALIGNS ""
+#define TDMI_COMPILER_MAY_LACK false
+
 /* The folder that lists OpenCL's drivers. */
 #define TDMI_OPENCL_VENDORS "/etc/OpenCL/vendors"
 

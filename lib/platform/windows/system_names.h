@@ -28,6 +28,15 @@
 #define TDMI_NAMES_COMPILER "clang.exe", "gcc.exe"
 #define TDMI_LIBRARY_SUFFIX ".dll"
 
+/* GCC does not keep the stack aligned for AVX (GCC bug 54412). Clang of LLVM's installer takes no -fPIC, makes m.lib of
+ * -lm, exports nothing without the attribute, and needs Visual Studio's linker and libraries. */
+#define TDMI_COMPILER_OPTIONS "-static-libgcc",
+#define TDMI_COMPILER_LIBRARIES
+#define TDMI_COMPILER_EXPORT "__attribute__((dllexport)) "
+#define TDMI_COMPILER_MAKES_TOO "kernel.lib", "kernel.exp",
+#define TDMI_COMPILER_ALIGNS "clang"
+#define TDMI_COMPILER_MAY_LACK true
+
 /* Drivers are listed in the registry, which OpenCL.dll reads. */
 #define TDMI_OPENCL_VENDORS ""
 
@@ -42,7 +51,7 @@
 #define TDMI_GET_ONEDNN "dnnl.dll" TDMI_GET_HERE
 #define TDMI_GET_OPENBLAS "libopenblas.dll" TDMI_GET_HERE
 #define TDMI_GET_BLIS "libblis.dll" TDMI_GET_HERE
-#define TDMI_NO_COMPILER "neither clang.exe nor gcc.exe was found in PATH"
+#define TDMI_NO_COMPILER "PATH has neither a clang.exe nor a gcc.exe that makes a DLL"
 #define TDMI_GET_COMPILER "LLVM's installer, or MSYS2; its folder goes into PATH"
 
 /* Oclgrind's driver, and where it is if not next to its program; each folder with a comma. */
