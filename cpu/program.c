@@ -79,7 +79,7 @@ static tdm_status load(const tdmi_program_source *source, const tdmi_blob *libra
     void *function = tdmi_library_symbol(program->library, entry);
     memcpy(&program->function, &function, sizeof function);
     if (function) return TDM_OK;
-    tdmi_library_unload(program->library);
+    tdmi_host_unload(program->library);
     program->library = NULL;
     return tdmi_fail(TDM_ERROR_COMPILE, "%s: what the C compiler made has no %s", source->file,
                      entry);
@@ -132,7 +132,7 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
 }
 
 void tdmi_cpu_program_deinit(tdmi_bprogram *program) {
-    if (program->library) tdmi_library_unload(program->library);
+    if (program->library) tdmi_host_unload(program->library);
 }
 
 static bool wants_scratch(const tdmi_variant *variant) {

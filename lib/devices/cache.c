@@ -15,7 +15,7 @@
 #include "host/compiler.h"
 #include "machine/cache_entry.h"
 
-enum { DIGITS = 32, UNFINISHED_AFTER = 3600 };
+enum { DIGITS = 32 };
 static const char SUFFIX[] = ".bin";
 
 /* 32 digits and ".bin"; what is being written, or was never finished, has a longer name. */
@@ -98,7 +98,7 @@ static bool take_entry(tdmi_folder folder, const char *name, tdm_cache_entry *en
     const int64_t now = time(NULL), changed = info.changed / SECOND;
     entry->size = info.size;
     entry->age = now > changed ? (uint64_t)(now - changed) : 0;
-    if (!finished && entry->age < UNFINISHED_AFTER) return false;
+    if (!finished && entry->age < TDMI_CACHE_UNFINISHED) return false;
     if (finished) {
         *lacks_memory = !read_entry(folder, entry, &info);
         return !*lacks_memory;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/env.h"
 #include "base/log.h"
@@ -141,16 +142,6 @@ static tdm_status make_folder(folder **folder_made) {
                      strerror(errno));
 }
 
-static void remove_folder(folder *self) {
-    char path[sizeof self->path + 20];
-    for (size_t i = 0; i < FILES; i++) {
-        snprintf(path, sizeof path, "%s/%s", self->path, files[i]);
-        (void)tdmi_file_remove(TDMI_HERE, path);
-    }
-    (void)tdmi_folder_remove(self->path);
-    tdmi_free(self);
-}
-
 static void look_for_others(void *found, const char *name) {
     bool known = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
     for (size_t i = 0; i < FILES; i++)
@@ -182,6 +173,36 @@ bool tdmi_host_compiler_folder_remove(const char *name) {
     tdmi_folder_close(left);
     errno = ENAMETOOLONG;
     return length > 0 && (size_t)length < sizeof path && tdmi_folder_remove(path);
+}
+
+/* One that has the age at which it can be no compiler's any more; a library that is loaded stays. */
+static void remove_old(void *cache, const char *name) {
+    tdmi_file_info info;
+    if (tdmi_host_compiler_folder_is(name) &&
+        tdmi_file_look_up(*(tdmi_folder *)cache, name, false, &info) &&
+        info.changed / 1000000000 + TDMI_CACHE_UNFINISHED < time(NULL))
+        (void)tdmi_host_compiler_folder_remove(name);
+}
+
+static tdmi_once swept = TDMI_ONCE_INIT;
+
+/* Where a loaded library cannot be removed (Windows), processes leave those that they had loaded at their ends. */
+static void sweep(void) {
+    bool exists;
+    tdmi_folder cache = tdmi_cache_open_directory(&exists);
+    if (cache == TDMI_NO_FOLDER) return;
+    (void)tdmi_folder_list(cache, remove_old, &cache);
+    tdmi_folder_close(cache);
+}
+
+static void remove_folder(folder *self) {
+    char path[sizeof self->path + 20];
+    for (size_t i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "%s/%s", self->path, files[i]);
+        (void)tdmi_file_remove(TDMI_HERE, path);
+    }
+    if (!tdmi_folder_remove(self->path)) tdmi_once_run(&swept, sweep);
+    tdmi_free(self);
 }
 
 static bool write_file(const char *path, const void *bytes, size_t size) {
@@ -336,6 +357,16 @@ tdm_status tdmi_host_load(const tdmi_blob *library, const char *file, void **han
     return status;
 }
 
+void tdmi_host_unload(void *library) {
+    char path[1200];
+    const bool known = tdmi_library_path(library, path, sizeof path);
+    tdmi_library_unload(library);
+    if (!known) return;
+    (void)tdmi_file_remove(TDMI_HERE, path);
+    path[tdmi_path_folder_length(path) - 1] = '\0';
+    (void)tdmi_folder_remove(path);
+}
+
 /* ---- trying it ---- */
 
 /* Tried once for each compiler while the cache keeps that it does. */
@@ -353,7 +384,7 @@ static bool makes_libraries(void) {
     const bool right = kept || (compile(text, "a first try", none, &library) == TDM_OK &&
                                 tdmi_host_load(&library, "a first try", &handle) == TDM_OK &&
                                 tdmi_library_symbol(handle, "tdmi_trial"));
-    if (handle) tdmi_library_unload(handle);
+    if (handle) tdmi_host_unload(handle);
     if (right && !kept) tdmi_cache_write_kernel(key, &library, &about);
     if (!right) tdmi_log(TDM_LOG_INFO, "%s is passed over: %s", compiler, tdm_last_error());
     tdmi_free(library.data);

@@ -28,7 +28,8 @@ tdm_status tdmi_host_compile(const char *text, const char *file, const char *con
 bool tdmi_host_compiler_folder_is(const char *name);
 bool tdmi_host_compiler_folder_remove(const char *name);
 
-/* Opens such a library, for tdmi_library_unload. TDM_ERROR_COMPILE where the system does not take it. */
+/* Opens such a library, for tdmi_host_unload. TDM_ERROR_COMPILE where the system does not take it. */
 tdm_status tdmi_host_load(const tdmi_blob *library, const char *file, void **handle) TDM_MUST_USE;
+void tdmi_host_unload(void *library);
 
 #endif

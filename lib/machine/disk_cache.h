@@ -15,6 +15,9 @@ typedef struct tdmi_cache_key {
 tdmi_cache_key tdmi_cache_key_start(void);
 tdmi_cache_key tdmi_cache_key_add(tdmi_cache_key key, const char *text);
 
+/* Seconds after which what is not finished in the cache directory was left by a process that has ended. */
+enum { TDMI_CACHE_UNFINISHED = 3600 };
+
 /* How reading an entry ended. BAD: there is none that is whole. FAILED: memory was short, or a call of the system's
  * failed, and the entry may be whole. Only where it is GOOD does the blob have data. */
 typedef enum tdmi_cache_result {

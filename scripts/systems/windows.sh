@@ -43,8 +43,9 @@ windows_suite() { # DEVICE BACKENDS TAGS OPTION...
 # A user's kernel by GCC, which gets no options for AVX, in place of Clang without a linker, which is found first. Clang of
 # LLVM's installer takes the same options and text, and exports the kernel.
 windows_compilers() {
-    local folder=$tools/compilers log options
-    mkdir -p "$folder" && rm -rf "${folder:?}"/* && mkdir "$folder/cache" &&
+    local folder=$tools/compilers log options left
+    mkdir -p "$folder" && rm -rf "${folder:?}"/* && mkdir -p "$folder/cache/tandem-old" &&
+        touch "$folder/cache/tandem-old/kernel.dll" && touch -d '2 hours ago' "$folder/cache/tandem-old" &&
         clang --target=x86_64-w64-mingw32 -fuse-ld=lld -L"$(echo /usr/lib/gcc/x86_64-w64-mingw32/*-win32)" -D_UCRT -Wall \
             -Werror "$sources/tests/systems/compiler.c" -lucrt -o "$folder/clang.exe" &&
         cp "$folder/clang.exe" "$folder/gcc.exe" || return 1
@@ -53,6 +54,9 @@ windows_compilers() {
         WINEPATH="Z:${tools//\//\\}\\build\\lib;$log" timeout 300 wine "$tools/build/tests/suite_plain.exe" \
         --filter 'source_page/scale' && cut -c 1-500 "$folder/log" && grep -q 'clang\.exe' "$folder/log" &&
         grep -q 'gcc\.exe' "$folder/log" && ! grep -E -- ' -(mavx|fPIC|lm)' "$folder/log" || return 1
+    # a folder goes with the kernel, as that of the trial did, or when it is old
+    left=$(find "$folder/cache" -name 'tandem-*' | tee "$folder/left" | wc -l)
+    [ "$left" -lt "$(grep -c 'gcc\.exe' "$folder/log")" ] && ! grep tandem-old "$folder/left" || return 1
     mapfile -t options < <(tail -n 1 "$folder/log" | tr ' ' '\n' | grep -E '^-[^os]|^-s[^h]')
     # without mingw-w64's headers, which define away the attributes of a compiler that is not GCC
     printf '#include <stddef.h>\nvoid *%s;\n' 'memcpy(void *, const void *, size_t)' 'memset(void *, int, size_t)' \
