@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "platform/path.h"
 #include "platform/process.h"
+#include "system_names.h"
 
 typedef struct entry_header {
     char magic[8];
@@ -264,11 +265,16 @@ static bool explain(const char *path, char *why, size_t size, const char **advic
     } else if (info.kind != TDMI_FILE_FOLDER) {
         snprintf(why, size, "is not a directory");
     } else if (!info.is_ours) {
-        snprintf(why, size, "belongs to user %llu, not to user %llu, who runs this",
-                 (unsigned long long)info.owner, (unsigned long long)tdmi_process_user());
+        if (info.owner == tdmi_process_user()) /* users have no numbers */
+            snprintf(why, size, "belongs to another user");
+        else
+            snprintf(why, size, "belongs to user %llu, not to user %llu, who runs this",
+                     (unsigned long long)info.owner, (unsigned long long)tdmi_process_user());
     } else if (!ours_alone(&info)) {
-        snprintf(why, size, "others may write there (mode %03o)", info.mode);
-        *advice = "take that from them: chmod go-w";
+        snprintf(why, size,
+                 info.mode ? "others may write there (mode %03o)" : "others may write there",
+                 info.mode);
+        *advice = "take that from them: " TDMI_TAKE_RIGHTS;
     } else {
         snprintf(why, size, "cannot be opened");
     }

@@ -54,6 +54,8 @@
 #define TDMI_OCLGRIND_LIBRARY "liboclgrind-rt-icd.dylib"
 #define TDMI_OCLGRIND_FOLDERS "/usr/local/lib", "/opt/homebrew/lib",
 
+#define TDMI_TAKE_RIGHTS "chmod go-w"
+
 #define TDMI_CACHE_PLACES                                                                          \
     { {"XDG_CACHE_HOME", "/tandem"}, {"HOME", "/Library/Caches/tandem"}, }
 

@@ -73,6 +73,9 @@
 #define TDMI_OCLGRIND_LIBRARY "liboclgrind-rt-icd.so"
 #define TDMI_OCLGRIND_FOLDERS "/usr/lib/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib",
 
+/* The command that lets this user alone write to a folder, for people. */
+#define TDMI_TAKE_RIGHTS "chmod go-w"
+
 /* Where the cache is: the first of these variables that is an absolute path, and what comes below it. */
 #define TDMI_CACHE_PLACES                                                                          \
     { {"XDG_CACHE_HOME", "/tandem"}, {"HOME", "/.cache/tandem"}, }

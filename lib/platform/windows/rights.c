@@ -35,9 +35,10 @@ static void look(void) {
             GetTokenInformation(token, TokenOwner, &owner, sizeof owner, &size);
     CloseHandle(token);
     if (!known || !ConvertSidToStringSidW(user.user.User.Sid, &name)) return;
-    /* full rights for the system, the administrators and the user, also for what is made within */
+    /* the user's, also where the process would make it the administrators'; full rights for the system, the
+     * administrators and the user, also for what is made within */
     swprintf(text, sizeof text / sizeof *text,
-             L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;%ls)", name);
+             L"O:%lsD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;%ls)", name, name);
     LocalFree(name);
     (void)ConvertStringSecurityDescriptorToSecurityDescriptorW(text, SDDL_REVISION_1,
                                                                &private_rights, NULL);
@@ -86,7 +87,7 @@ void tdmi_win_judge(HANDLE handle, bool *is_ours, bool *is_shared) {
                         OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, &whose, NULL, &list,
                         NULL, &rights) != ERROR_SUCCESS)
         return;
-    *is_ours = whose && is_self(whose);
+    *is_ours = whose && (is_self(whose) || IsWellKnownSid(whose, WinBuiltinAdministratorsSid));
     *is_shared = lets_others_write(list);
     LocalFree(rights);
 }

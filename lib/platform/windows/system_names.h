@@ -58,6 +58,8 @@
 #define TDMI_OCLGRIND_LIBRARY "oclgrind-rt-icd.dll"
 #define TDMI_OCLGRIND_FOLDERS
 
+#define TDMI_TAKE_RIGHTS "icacls FOLDER /inheritance:r /grant:r \"%USERNAME%:(OI)(CI)F\""
+
 #define TDMI_CACHE_PLACES                                                                          \
     { {"LOCALAPPDATA", "/Tandem/cache"}, }
 
