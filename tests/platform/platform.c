@@ -19,6 +19,8 @@
 #include "platform/text.h"
 #include "platform/threads.h"
 
+int held_files_are_waited_for(const char *folder); /* held.c */
+
 static int failures;
 
 #define CHECK(condition)                                                                           \
@@ -448,6 +450,7 @@ int main(int count, char **arguments) {
     files_are_binary();
     info_is_right();
     open_files_let_go();
+    failures += held_files_are_waited_for(folder);
     locks_are_seen();
     folders_keep_their_meaning();
     threads_meet();

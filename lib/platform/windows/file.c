@@ -185,6 +185,7 @@ bool tdmi_file_lock(tdmi_file file) {
 /* From the headers of Windows 10's kernel. The first way takes a name away from a file that is open elsewhere, as other
  * systems do; file systems that do not know it have the second. */
 enum { RENAME = 10, REMOVE = 13, REMOVE_AT_ONCE = 64, RENAME_AT_ONCE = 65 };
+static const NTSTATUS CANNOT_DELETE = (NTSTATUS)0xC0000121;
 enum { REPLACE = 1, AT_ONCE = 2, READ_ONLY_TOO = 0x40, REMOVES = 1, REMOVES_READ_ONLY = 0x10 };
 
 typedef struct new_name {
@@ -246,7 +247,30 @@ bool tdmi_win_remove(HANDLE handle) {
         set_aside(handle);
         done = set(handle, REMOVE, &yes, sizeof yes, &status);
     }
-    return done || tdmi_win_fail(RtlNtStatusToDosError(status));
+    if (!done) (void)tdmi_win_fail(RtlNtStatusToDosError(status));
+    if (!done && status == CANNOT_DELETE) errno = EPERM; /* a loaded library, not what waits */
+    return done;
+}
+
+static bool remove_now(tdmi_folder in, const char *name) {
+    const HANDLE file = tdmi_win_open(in, name, DELETE, FILE_OPEN,
+                                      FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT, false);
+    if (file == INVALID_HANDLE_VALUE) return false;
+    const bool done = tdmi_win_remove(file);
+    (void)tdmi_win_refuse(file);
+    return done;
+}
+
+/* A scanner or an indexer holds a new file for a moment, in which it is neither renamed nor removed: errno is EACCES,
+ * as for what is being removed, or forbidden. Pauses of 1, 2, 4 ... ms, which are 1 s together. */
+enum { FIRST_PAUSE = 1000000, LAST_PAUSE = 512000000 };
+
+static bool rests(uint64_t *pause) {
+    if (errno != EACCES || *pause > LAST_PAUSE) return false;
+    tdmi_sleep(*pause);
+    errno = EACCES;
+    *pause *= 2;
+    return true;
 }
 
 /* First the way that replaces a file which is open elsewhere. */
@@ -259,19 +283,26 @@ static bool rename_to(HANDLE file, tdmi_folder in, const char *to) {
     bool done =
         give_name(file, RENAME_AT_ONCE, REPLACE | AT_ONCE | READ_ONLY_TOO, folder, wide, &status) ||
         give_name(file, RENAME, REPLACE, folder, wide, &status);
-    if (!done && tdmi_file_remove(in, to))
+    if (!done && RtlNtStatusToDosError(status) == ERROR_ACCESS_DENIED && remove_now(in, to))
         done = give_name(file, RENAME, REPLACE, folder, wide, &status);
     free(wide);
     return done || tdmi_win_fail(RtlNtStatusToDosError(status));
 }
 
-bool tdmi_file_rename(tdmi_folder in, const char *from, const char *to) {
+static bool rename_now(tdmi_folder in, const char *from, const char *to) {
     const HANDLE file = tdmi_win_open(in, from, DELETE | FILE_READ_ATTRIBUTES, FILE_OPEN,
                                       FILE_OPEN_REPARSE_POINT, false);
     if (file == INVALID_HANDLE_VALUE) return false;
     const bool done = rename_to(file, in, to);
     (void)tdmi_win_refuse(file);
     return done;
+}
+
+bool tdmi_file_rename(tdmi_folder in, const char *from, const char *to) {
+    uint64_t pause = FIRST_PAUSE;
+    while (!rename_now(in, from, to))
+        if (!rests(&pause)) return false;
+    return true;
 }
 
 /* The folder needs no bringing to the disk: NTFS logs names. */
@@ -297,10 +328,8 @@ bool tdmi_file_publish(tdmi_file file, const char *from, const char *to, const c
 }
 
 bool tdmi_file_remove(tdmi_folder in, const char *name) {
-    const HANDLE file = tdmi_win_open(in, name, DELETE, FILE_OPEN,
-                                      FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT, false);
-    if (file == INVALID_HANDLE_VALUE) return false;
-    const bool done = tdmi_win_remove(file);
-    (void)tdmi_win_refuse(file);
-    return done;
+    uint64_t pause = FIRST_PAUSE;
+    while (!remove_now(in, name))
+        if (!rests(&pause)) return false;
+    return true;
 }
