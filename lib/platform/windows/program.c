@@ -14,12 +14,23 @@
 /* after it */
 #include <shellapi.h>
 
+/* The console's before this program, which others in it have again afterwards; 0: it was not changed. */
+static UINT code_page;
+
+static void restore_console(void) {
+    if (code_page) (void)SetConsoleOutputCP(code_page);
+}
+
 void tdmi_program_begin(int *count, char ***arguments) {
     FILE *const streams[] = {stdin, stdout, stderr};
     int found = 0;
     for (int i = 0; i < 3; i++)
         if (_fileno(streams[i]) >= 0) (void)_setmode(_fileno(streams[i]), _O_BINARY);
-    if (tdmi_stream_is_terminal(stdout)) (void)SetConsoleOutputCP(CP_UTF8);
+    if (tdmi_stream_is_terminal(stdout)) {
+        code_page = GetConsoleOutputCP();
+        (void)SetConsoleOutputCP(CP_UTF8);
+        (void)atexit(restore_console);
+    }
     wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), &found);
     char **made = wide ? calloc((size_t)found + 1, sizeof *made) : NULL;
     bool done = made && found == *count;
@@ -93,17 +104,26 @@ static _Atomic int caught;
 static char last_words[256];
 static tdmi_mutex words_lock = TDMI_MUTEX_INIT;
 
-/* In a thread that the system starts. A signal that is not caught ends the process. */
+/* As an interrupt ends it, at once: ExitProcess calls libraries, whose threads were ended perhaps with a lock. */
+static void end_now(void) {
+    restore_console();
+    (void)TerminateProcess(GetCurrentProcess(), STATUS_CONTROL_C_EXIT);
+}
+
+/* In a thread that the system starts. One that is not caught ends the process, and so does the return from any but
+ * those of the keyboard: while this rests, the program ends by itself. */
 static BOOL WINAPI on_interrupt(DWORD kind) {
     DWORD put;
     if (catches) {
         caught = kind == CTRL_C_EVENT ? TDMI_INTERRUPT_KEY : INTERRUPT_END;
         (void)SetEvent(event);
+        if (kind != CTRL_C_EVENT && kind != CTRL_BREAK_EVENT) Sleep(INFINITE);
         return TRUE;
     }
     TDMI_LOCKED(&words_lock);
     const DWORD length = (DWORD)strlen(last_words);
     if (length > 0) (void)WriteFile(GetStdHandle(STD_ERROR_HANDLE), last_words, length, &put, NULL);
+    end_now();
     return FALSE;
 }
 
@@ -139,7 +159,7 @@ void tdmi_interrupt_rest(double seconds) {
 
 void tdmi_interrupt_end(int interrupt) {
     (void)interrupt;
-    ExitProcess(STATUS_CONTROL_C_EXIT);
+    end_now();
 }
 
 void tdmi_interrupt_say(const char *text) {
