@@ -48,10 +48,11 @@ static bool make_directories(const char *directory) {
     int length = snprintf(path, sizeof path, "%s", directory);
     errno = ENAMETOOLONG;
     if (length <= 0 || (size_t)length >= sizeof path) return false;
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
+    for (size_t i = 0; path[i = tdmi_path_folder_end(path, i)];) {
+        const char slash = path[i];
+        path[i] = '\0';
         const bool made = tdmi_folder_make(TDMI_HERE, path);
-        *slash = '/';
+        path[i] = slash;
         if (made || errno == EEXIST) continue;
         if (errno != EROFS && errno != EACCES) return false;
         refused = errno;

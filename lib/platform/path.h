@@ -12,6 +12,10 @@ bool tdmi_path_is_absolute(const char *path);
 /* Bytes of the folder's part, with its separator: 5 of "/tmp/a"; 0 where it is a name alone. */
 size_t tdmi_path_folder_length(const char *path);
 
+/* Where the first folder of an absolute path ends that is not its root ("/", "C:/", "//server/share/"), for `from` 0,
+ * and the one after it, for a `from` that was returned: the place of its separator, or the path's length. */
+size_t tdmi_path_folder_end(const char *path, size_t from);
+
 /* The path of what it means once all links are followed. For free(); NULL with errno where there is no such file. */
 char *tdmi_path_resolve(const char *path);
 

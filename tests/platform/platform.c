@@ -326,6 +326,23 @@ static bool folders_expand(void) {
     return right;
 }
 
+/* Where each folder of a path ends, but for its root. */
+static void folders_end(const char *path, const char *rest) {
+    size_t at = 0;
+    for (; *rest; rest = strchr(rest, ' ') ? strchr(rest, ' ') + 1 : "") {
+        at = tdmi_path_folder_end(path, at);
+        CHECK(strncmp(path + at, rest, strcspn(rest, " ")) == 0);
+    }
+    CHECK(path[tdmi_path_folder_end(path, at)] == '\0');
+}
+
+static void paths_have_folders(void) {
+    folders_end("/a/b/c", "/b/c /c");
+    if (tdmi_path_separator != ';') return;
+    folders_end("D:\\a\\b/c", "\\b/c /c");
+    folders_end("\\\\server\\share\\a\\b", "\\b");
+}
+
 /* A child of this program that says so. */
 static int child(int count, char **arguments) {
     tdmi_environment_visit("PLATFORM_", count_variable);
@@ -455,6 +472,7 @@ int main(int count, char **arguments) {
     folders_keep_their_meaning();
     threads_meet();
     numbers_are_plain();
+    paths_have_folders();
     memory_and_machine();
     programs_run(self);
     processes_are_known(self);

@@ -16,6 +16,10 @@ size_t tdmi_path_folder_length(const char *path) {
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+size_t tdmi_path_folder_end(const char *path, size_t from) {
+    return path[from] ? from + 1 + strcspn(path + from + 1, "/") : from;
+}
+
 char *tdmi_path_resolve(const char *path) { return realpath(path, NULL); }
 
 bool tdmi_path_expand(const char *folder, char *path, size_t size) {

@@ -30,7 +30,28 @@ size_t tdmi_path_folder_length(const char *path) {
     return length;
 }
 
-/* The system's answer begins with "\\?\", or "\\?\UNC\" for "\\". */
+static size_t name_end(const char *path, size_t from) {
+    while (path[from] && !is_slash(path[from]))
+        from++;
+    return from;
+}
+
+size_t tdmi_path_folder_end(const char *path, size_t from) {
+    if (from == 0 && has_drive(path)) from = 2;
+    if (from == 0 && is_slash(path[0]) && is_slash(path[1])) {
+        from = name_end(path, 2);
+        if (path[from]) from = name_end(path, from + 1);
+    }
+    return path[from] ? name_end(path, from + 1) : from;
+}
+
+static bool is_link(const char *path) {
+    tdmi_file_info info;
+    return !tdmi_file_look_up(TDMI_HERE, path, false, &info) || info.kind == TDMI_FILE_OTHER;
+}
+
+/* The system's answer begins with "\\?\", or "\\?\UNC\" for "\\". It has none where a volume has no letter for it,
+ * as those that are no concern of the mount manager's: a RAM disk, a container's folder. */
 char *tdmi_path_resolve(const char *path) {
     const HANDLE file = tdmi_win_open(TDMI_HERE, path, FILE_READ_ATTRIBUTES, FILE_OPEN, 0, false);
     if (file == INVALID_HANDLE_VALUE) return NULL;
