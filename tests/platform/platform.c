@@ -355,6 +355,11 @@ static int child(int count, char **arguments) {
     if (strcmp(arguments[5], "sleep") == 0) tdmi_sleep(UINT64_C(20000000000));
     if (strcmp(arguments[5], "trap") == 0)
         __builtin_trap(); /* which no sanitizer takes for its own */
+#if defined(__x86_64__)
+    if (strcmp(arguments[5], "break") == 0) __asm__ volatile("int3");
+#else
+    if (strcmp(arguments[5], "break") == 0) __builtin_trap();
+#endif
     return right ? 42 : 1;
 }
 
@@ -367,6 +372,8 @@ static void programs_run(const char *self) {
     CHECK(tdmi_command_is_program(self) && !tdmi_command_is_program(folder));
     CHECK(tdmi_command_run(&command, &end) && end.status == 42 && !end.is_late && !end.death[0]);
     arguments[5] = "trap";
+    CHECK(tdmi_command_run(&command, &end) && end.death[0] && !end.is_late);
+    arguments[5] = "break";
     CHECK(tdmi_command_run(&command, &end) && end.death[0] && !end.is_late);
     arguments[5] = "sleep";
     command.seconds = 0.5;

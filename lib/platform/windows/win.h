@@ -57,8 +57,9 @@ typedef struct tdmi_win_program {
 } tdmi_win_program;
 bool tdmi_win_start(const tdmi_win_program *program, PROCESS_INFORMATION *started);
 
-/* From here on a process's code says what ended it; " (access violation)" or "". */
-#define TDMI_WIN_EXCEPTION 0xC0000000u
+/* From here on a process's code says what ended it: a warning (a breakpoint, say) or an error of the kernel's. The
+ * function returns " (access violation)" or "". */
+#define TDMI_WIN_EXCEPTION 0x80000000u
 const char *tdmi_win_exception(DWORD code);
 
 /* Is set by an interrupt (program.h); NULL before any function there that notes it. */
