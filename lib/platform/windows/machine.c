@@ -13,7 +13,8 @@ void tdmi_machine_memory(uint64_t *total, uint64_t *available) {
     MEMORYSTATUSEX memory = {.dwLength = sizeof memory};
     const bool known = GlobalMemoryStatusEx(&memory);
     *total = known ? memory.ullTotalPhys : UINT64_MAX;
-    *available = known ? memory.ullAvailPhys : UINT64_MAX;
+    *available = known ? memory.ullAvailPhys : UINT64_MAX; /* and no more than may be committed */
+    if (known && memory.ullAvailPageFile < *available) *available = memory.ullAvailPageFile;
 }
 
 static bool ask(const wchar_t *name, char *text, size_t size) {
