@@ -55,10 +55,15 @@ static bool is_link(const char *path) {
 char *tdmi_path_resolve(const char *path) {
     const HANDLE file = tdmi_win_open(TDMI_HERE, path, FILE_READ_ATTRIBUTES, FILE_OPEN, 0, false);
     if (file == INVALID_HANDLE_VALUE) return NULL;
-    const DWORD size = GetFinalPathNameByHandleW(file, NULL, 0, 0);
-    wchar_t *wide = size > 0 ? malloc((size + 1) * sizeof *wide) : NULL, *from = wide;
+    const DWORD size = GetFinalPathNameByHandleW(file, NULL, 0, 0), error = GetLastError();
+    wchar_t *wide = size > 0 ? malloc((size + 1) * sizeof *wide) : NULL, *from = NULL;
     char *made = NULL;
-    if (wide && GetFinalPathNameByHandleW(file, wide, size + 1, 0) > 0) {
+    if (size == 0 && (error == ERROR_INVALID_FUNCTION || error == ERROR_PATH_NOT_FOUND) &&
+        !is_link(path))
+        from = wide = tdmi_win_full_path(path);
+    else if (wide && GetFinalPathNameByHandleW(file, wide, size + 1, 0) > 0)
+        from = wide;
+    if (from) {
         if (wcsncmp(wide, L"\\\\?\\UNC\\", 8) == 0) {
             from = wide + 6;
             from[0] = L'\\';
