@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Tests and measures Tandem on a GPU machine that is lent for minutes, without a network. It uses the package
+# Tests and measures Tandem on a GPU machine that is there for a limited time, without a network. It uses the package
 # that scripts/gpu-pack.sh made in build/offline; without that it builds.
 #
-#   scripts/gpu-pack.sh                                 with a network; then bring the sources and build/offline
-#   scripts/gpu-check.sh OUT                            on the GPU machine: every part, in the order of their worth
-#   scripts/gpu-check.sh OUT --done results.txt         the next time, without what passed in the run of that file
-#   scripts/gpu-check.sh OUT --only bench --only peers  these parts alone, in this order; --seconds 200 ends it by then
-#                                                     (560 otherwise), and from 1120 on each limit is longer, too
-# Usage: scripts/gpu-check.sh OUT [--only PART]... [--done FILE] [--seconds N]
+#   scripts/gpu-pack.sh                                     with a network; then bring the sources and build/offline
+#   scripts/gpu-check.sh OUT --plan first                   on the GPU machine: the parts of most worth, in 545 seconds
+#   scripts/gpu-check.sh OUT --plan second --seconds 185    then the others
+#   scripts/gpu-check.sh OUT --only bench --only peers      these parts alone, in this order; otherwise all of both plans
+# Usage: scripts/gpu-check.sh OUT [--plan first|second] [--only PART]... [--done FILE] [--seconds N]
+#
+# It ends within N seconds, 545 by default; from 1090 on each limit is longer, too. The folder build/gpu-run keeps the
+# compiled kernels and a copy of results.txt: at the same commit, what passed in that run is not repeated. --done names
+# another such file, or /dev/null.
 #
 # Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the benchmark's profile gpu, as far as its
-# time goes), sanitizer (compute-sanitizer's four tools over the kernels), tests-opencl (the suite, where the driver has
-# OpenCL), examples (all, the lesson, tensors shared with PyTorch and CuPy), rows (`tdm tune --rows`: each way to take
-# rows and its time, in log.txt), nccl (one rank), peers (the lesson's norms and the profile gpu, with PyTorch and
-# others), bench-opencl and rows-opencl.
+# time goes), peers (the lesson's norms and the profile gpu, with PyTorch and others), sanitizer (compute-sanitizer's
+# four tools over the kernels); tests-opencl (the suite, where the driver has OpenCL), bench-opencl, examples (all, the
+# lesson, tensors shared with PyTorch and CuPy), nccl (one rank), rows (`tdm tune --rows`: each way to take rows and its
+# time, in log.txt) and rows-opencl.
 #
 # OUT gets, each as it comes: results.txt (a line for each test, tool, example and measurement: PASS, FAIL, SKIP or
 # LATE, which did not end in time; its name, its seconds, and why), summary.txt (versions, a line for each part),
@@ -28,19 +31,27 @@
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 
-all=(smoke tests-cuda bench sanitizer tests-opencl examples rows nccl peers bench-opencl rows-opencl)
-declare -A limits=([smoke]=60 [tests-cuda]=200 [bench]=150 [sanitizer]=130 [tests-opencl]=150 [examples]=60
-    [rows]=180 [nccl]=30 [peers]=150 [bench-opencl]=120 [rows-opencl]=180 [build]=300)
+declare -A plans=([first]='smoke tests-cuda bench peers sanitizer'
+    [second]='tests-opencl bench-opencl examples nccl rows rows-opencl')
+declare -A limits=([smoke]=30 [tests-cuda]=170 [bench]=110 [peers]=120 [sanitizer]=110
+    [tests-opencl]=90 [bench-opencl]=50 [examples]=30 [nccl]=15 [rows]=180 [rows-opencl]=180 [build]=300)
+all="${plans[first]} ${plans[second]}"
 usage() {
-    echo "usage: scripts/gpu-check.sh OUT [--only PART]... [--done FILE] [--seconds N]   (parts: ${all[*]})" >&2
+    echo "usage: scripts/gpu-check.sh OUT [--plan first|second] [--only PART]... [--done FILE] [--seconds N]" \
+        "  (parts: $all)" >&2
     exit 2
 }
-out='' before=/dev/null seconds=560 parts=()
+out='' before='' wanted='' seconds=545
 while [ $# -gt 0 ]; do
     case "$1" in
+    --plan)
+        [[ "${2:-}" == @(first|second) ]] || usage
+        wanted+=" ${plans[$2]}"
+        shift
+        ;;
     --only)
-        [[ -n "${2:-}" && " ${all[*]} " == *" $2 "* ]] || usage
-        parts+=("$2")
+        [[ -n "${2:-}" && " $all " == *" $2 "* ]] || usage
+        wanted+=" $2"
         shift
         ;;
     --done)
@@ -62,23 +73,30 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$out" ] || usage
-[ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
+read -ra parts <<<"${wanted:-$all}"
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 bundle=$(realpath -m "${GPU_CHECK_BUNDLE:-$root/build/offline}")
-mkdir -p "$out"
+kept=$(dirname "$bundle")/gpu-run
+. "$root/scripts/systems/gpu-machine.sh"
+commit=$(cat "$bundle/commit.txt" 2>/dev/null || describe_sources)
+if [[ -z "$before" && "$commit" != *-dirty && "$commit" == "$(cat "$kept/commit.txt" 2>/dev/null)" ]]; then
+    before=$kept/results.txt
+fi
+mkdir -p "$out" "$kept"
 out=$(cd "$out" && pwd)
 work=$(mktemp -d)
-awk '$1 == "PASS" { print "PASS", $2, $3, "before" }' "$before" >"$work/results"
+awk '$1 == "PASS" { print "PASS", $2, $3, "before" }' "${before:-/dev/null}" >"$work/results"
 rm -f "$out"/{summary,log}.txt "$out"/bench.json "$out"/{bench,bench-opencl,lesson,peers}.jsonl
-mv "$work/results" "$out/results.txt" # which may have been that file
-cut -d' ' -f2 "$out/results.txt" >"$work/done"
+cp "$work/results" "$out/results.txt" # which may have been that file
+cp "$work/results" "$kept/results.txt"
+echo "$commit" >"$kept/commit.txt"
+cut -d' ' -f2 "$work/results" >"$work/done"
 library_path=${TANDEM_LIBRARY_PATH:-}
 for variable in "${!TANDEM_@}" "${!TDM_@}"; do
     unset "$variable"
 done
 cd "$root"
-. scripts/systems/gpu-machine.sh
 exec > >(trap '' TERM INT && exec tee "$out/log.txt") 2>&1
 tee=$!
 
@@ -86,10 +104,10 @@ tee=$!
 
 workers=$(($(nproc) < 16 ? $(nproc) : 16)) # each has a context on the GPU
 end=$((EPOCHSECONDS + seconds)) part_end=$((EPOCHSECONDS + seconds))
-patience=$((seconds < 1120 ? 1 : seconds / 560)) # for slow machines: limits are so many times as long
+patience=$((seconds < 1090 ? 1 : seconds / 545)) # for slow machines: limits are so many times as long
 
 record() { # RESULT NAME SECONDS [WHY]
-    echo "$1 $2 $3${4:+ $4}" >>"$out/results.txt"
+    echo "$1 $2 $3${4:+ $4}" | tee -a "$out/results.txt" >>"$kept/results.txt"
 }
 # Runs a command. It passes if it ends well within LIMIT seconds and something that it prints matches PATTERN. A
 # failure's last lines are shown; with LIMIT=+N all lines, and those of a success, too.
@@ -349,14 +367,14 @@ driver_opencl=''
 [ ! -e "${driver:-none}/libnvidia-opencl.so.1" ] || driver_opencl=yes
 register_opencl "$driver" "$work/icd"
 build='' tdm='' cuda='' opencl=''
-export root out work bundle part_end patience build tdm cuda opencl toolkit sanitizer
+export root out kept work bundle part_end patience build tdm cuda opencl toolkit sanitizer
 export -f record one a_test small example run_example compile library run_nccl configure_gpu
 find_build || finish "there is no build that runs here"
 tdm=$build/tools/tdm
 TANDEM_LIBRARY_PATH=${library_path:+$library_path:}$(find_libraries "$toolkit" "$driver")
 [ -z "$TANDEM_LIBRARY_PATH" ] || export TANDEM_LIBRARY_PATH
 # The seed is that of scripts/gpu-kernels.sh: shapes are random, and kernels made for some of them.
-export TANDEM_CACHE_DIR=$build/cache TDM_TEST_SEED=1
+export TANDEM_CACHE_DIR=$kept/cache TDM_TEST_SEED=1
 mkdir -p "$TANDEM_CACHE_DIR"
 [ ! -e "$bundle/kernels.tar.gz" ] ||
     tar -C "$TANDEM_CACHE_DIR" --skip-old-files --no-same-owner -xzf "$bundle/kernels.tar.gz"

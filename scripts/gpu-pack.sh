@@ -54,4 +54,9 @@ if [ "$mb" -gt "$most_mb" ]; then
     echo "gpu-pack: the sources and build/offline take $mb MB, and are to stay under $most_mb MB" >&2
     exit 1
 fi
-echo "gpu-pack: bring the sources and build/offline, $mb MB, and run there: scripts/gpu-check.sh OUT"
+cat <<END
+gpu-pack: bring the sources and build/offline, $mb MB, and run there, where OUT is a folder for the results:
+    scripts/gpu-check.sh "\$OUT" --plan first --seconds 545
+    scripts/gpu-check.sh "\$OUT" --plan second --seconds 185
+The second needs what the first left in build/gpu-run, and does not need build/offline to be brought again.
+END

@@ -1,6 +1,6 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Finds the libraries of a machine with a GPU, and configures the preset gpu: for scripts/gpu-check.sh and
-# scripts/gpu-pack.sh, which set `root` and `bundle`.
+# scripts/gpu-pack.sh, which set `root` and `bundle`, and the first `commit`.
 #   shellcheck shell=bash disable=SC2154
 
 configure_gpu() { (cd "$root" && cmake --preset gpu -DTANDEM_TEST_PLAIN=ON -DTANDEM_MPI=OFF); }
@@ -73,7 +73,7 @@ register_opencl() { # DRIVER FOLDER: FOLDER is for the file that this makes
 }
 
 print_versions() { # TOOLKIT SANITIZER DRIVER
-    echo "tandem: $(cat "$bundle/commit.txt" 2>/dev/null || describe_sources)"
+    echo "tandem: $commit"
     echo "kernel: $(uname -sr); glibc $(getconf GNU_LIBC_VERSION | cut -d' ' -f2); $(nproc) processors"
     echo "compiler: $(cc --version 2>/dev/null | head -n 1)"
     echo "CUDA toolkit: ${1:-none} $([ -z "$1" ] || "$1/bin/nvcc" --version 2>/dev/null | grep -o 'release.*')"

@@ -17,9 +17,10 @@ fail() {
     cat "$work/printed"
     exit 1
 }
-check() { # STATUS ARGUMENT...: runs the script
+check() { # STATUS ARGUMENT...: runs the script, which goes on with the run before where `again` is set
     local wanted=$1 status=0
     shift
+    [ -n "${again:-}" ] || rm -rf "$work/gpu-run"
     : >"$STAND_IN_RAN"
     "$script" "$@" >"$work/printed" 2>&1 || status=$?
     [ "$status" -eq "$wanted" ] || fail "status $status, not $wanted, of: $*"
@@ -29,7 +30,7 @@ silent() { ! grep -qE -- "$1" "$out/${2:-summary}.txt" || fail "a line of ${2:-s
 
 # Arguments are refused before anything is made.
 for arguments in "" "--only" "--only smoke" "$out --only" "$out --only doctor" "$out more" "$out --helpme" \
-    "$out --done $work/none" "$out --seconds soon"; do
+    "$out --done $work/none" "$out --plan third" "$out --seconds soon"; do
     # shellcheck disable=SC2086 # they are several words
     check 2 $arguments
     grep -q '^usage: scripts/gpu-check.sh OUT ' "$work/printed" || fail "no usage for: $arguments"
@@ -68,6 +69,7 @@ done
 rm "$work/bin/cmake"
 ln -s "$build/lib" "$work/bundle/lib"
 export PATH=$work/bin:$PATH STAND_IN_DEVICES=$work/devices.json TANDEM_LIBRARY_PATH=$3
+echo 0123abcd >"$work/bundle/commit.txt"
 parts=(--only smoke --only tests-cuda --only bench --only sanitizer --only tests-opencl --only peers --only bench-opencl
     --only rows --only rows-opencl)
 
@@ -77,7 +79,7 @@ echo kept >"$work/kernels/entry"
 tar -C "$work/kernels" -czf "$work/bundle/kernels.tar.gz" .
 
 check 0 "$out" "${parts[@]}"
-[ "$(cat "$work/bundle/cache/entry")" = kept ] || fail "the kernels that were brought are not in the cache"
+[ "$(cat "$work/gpu-run/cache/entry")" = kept ] || fail "the kernels that were brought are not in the cache"
 says '^smoke .* passed: 3 passed '
 says '^tests-cuda .* passed: 3 passed .* 1 skipped'
 says '^tests-opencl .* passed: 3 passed .* 1 skipped'
@@ -104,6 +106,33 @@ says '^tests-cuda .* passed: 3 passed \(2 before\), 0 failed, 1 skipped, 0 late$
     fail "ran: $(cat "$STAND_IN_RAN")"
 says '^PASS tests-cuda:reduce/shapes [0-9.]+ before$' results
 [ ! -e "$out/bench.jsonl" ] || fail "a file of the run before is still there"
+
+# Both plans, as scripts/gpu-pack.sh prints them, have time for their parts (all but the rows, which are last), and bring
+# no more than eight files. The second goes on after the first, though its folder for results is empty; another commit
+# starts over. Here nothing compiles, so that examples and NCCL fail.
+mkdir "$work/lacking"
+ln -s "$here/stand_in.sh" "$work/lacking/cc"
+ln -s "$here/stand_in.sh" "$work/lacking/python3"
+whole=0
+while read -r arguments; do
+    rm -r "$out"
+    # shellcheck disable=SC2086 # they are several words
+    PATH=$work/lacking:$PATH again=yes check 1 "$out" $arguments
+    sum=$(awk -F'[ ,]+' '/^== .* at most/ && $2 !~ /^rows/ { sum += $5 } END { print sum }' "$out/log.txt")
+    [ "$sum" -gt 0 ] && [ "$sum" -le "${arguments##* }" ] || fail "its parts may take $sum s: $arguments"
+    whole=$((whole + ${arguments##* }))
+    [ "$(find "$out" -type f | wc -l)" -le 8 ] || fail "there are more than eight files: $(ls "$out")"
+done < <(sed -n 's|^ *scripts/gpu-check.sh .* --plan|--plan|p' "${script%/*}/gpu-pack.sh")
+[ "$whole" -eq 730 ] || fail "the plans take $whole s"
+for part in tests-cuda:reduce/long peers:gpu sanitizer:racecheck:reduce; do
+    says "^PASS $part [0-9.]+ before$" results
+done
+says '^PASS bench-opencl [0-9.]+$' results
+again=yes check 0 "$out" --only tests-cuda
+[ "$(cat "$STAND_IN_RAN")" = "cuda:0 queues/events" ] || fail "ran: $(cat "$STAND_IN_RAN")"
+echo 4567cdef >"$work/bundle/commit.txt"
+again=yes check 0 "$out" --only tests-cuda
+says '^tests-cuda .* passed: 3 passed \(0 before\)'
 
 # A driver whose OpenCL is not registered; one that crashes, while the devices of others are listed.
 mkdir "$work/driver"
