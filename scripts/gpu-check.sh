@@ -14,14 +14,14 @@
 # another such file, or /dev/null.
 #
 # Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the benchmark's profile gpu, as far as its
-# time goes), peers (the lesson's norms and the profile gpu, with PyTorch and others), sanitizer (compute-sanitizer's
-# four tools over the kernels); tests-opencl (the suite, where the driver has OpenCL), bench-opencl, examples (all, the
+# time goes, and its products in TF32), peers (its rows and the lesson's norms, with PyTorch and others), sanitizer
+# (compute-sanitizer's four tools over the kernels); tests-opencl (the suite, where the driver has OpenCL), bench-opencl, examples (all, the
 # lesson, tensors shared with PyTorch and CuPy), nccl (one rank), rows (`tdm tune --rows`: each way to take rows and its
 # time, in log.txt) and rows-opencl.
 #
 # OUT gets, each as it comes: results.txt (a line for each test, tool, example and measurement: PASS, FAIL, SKIP or
 # LATE, which did not end in time; its name, its seconds, and why), summary.txt (versions, a line for each part),
-# log.txt (what was printed; of tests only where they fail), the benchmark's bench.json and *.jsonl. At SIGTERM the
+# log.txt (what was printed; of tests only where they fail), the benchmark's rows, *.jsonl. At SIGTERM the
 # summary is completed. Exit status: 0 all passed, 1 not (or there is no GPU), 2 wrong arguments. TANDEM_ and TDM_
 # variables are ignored, but for TANDEM_LIBRARY_PATH.
 #
@@ -86,8 +86,9 @@ fi
 mkdir -p "$out" "$kept"
 out=$(cd "$out" && pwd)
 work=$(mktemp -d)
+mkdir "$work/no-drivers"
 awk '$1 == "PASS" { print "PASS", $2, $3, "before" }' "${before:-/dev/null}" >"$work/results"
-rm -f "$out"/{summary,log}.txt "$out"/bench.json "$out"/{bench,bench-opencl,lesson,peers}.jsonl
+rm -f "$out"/{summary,log}.txt "$out"/{bench,bench-tf32,peers}.jsonl
 cp "$work/results" "$out/results.txt" # which may have been that file
 cp "$work/results" "$kept/results.txt"
 echo "$commit" >"$kept/commit.txt"
@@ -176,7 +177,11 @@ run_part() { # PART: within its limit and the time of all, in a process group th
     part_end=$((EPOCHSECONDS + limit < end ? EPOCHSECONDS + limit : end))
     printf '\n== %s, at most %s s\n' "$1" $((part_end - EPOCHSECONDS))
     set -m
-    "part_${1//-/_}" </dev/null &
+    {
+        # NVIDIA's OpenCL can take down a process that has CUDA, too, and is of no use to these.
+        [[ "$1" == @(smoke|examples|build|*-opencl) ]] || export OCL_ICD_VENDORS=$work/no-drivers
+        "part_${1//-/_}"
+    } </dev/null &
     group=$!
     set +m
     wait "$group" || record FAIL "$1" 0 "the part ended with status $?"
@@ -211,6 +216,11 @@ finish() { # [WHY]
 part_smoke() {
     one smoke:devices +60 "\\b${cuda:-no cuda device, though the driver is in $driver}" "$tdm" devices
     one smoke:doctor +60 . "$tdm" doctor
+    # scripts/gpu-kernels.sh made this one. Kernels of another NVRTC or other sources are of no use, and say nothing.
+    if [ -n "$cuda" ] && [ -e "$bundle/kernels.tar.gz" ]; then
+        one smoke:kernels +60 "for $cuda: loaded from the cache" env TANDEM_LOG=info \
+            "$tdm" bench --device "$cuda" --profile gpu --op layer_norm --dtype f32 --shape 8x8
+    fi
     if [ -n "$driver_opencl" ]; then
         one smoke:one-card 60 "\"same_as\": \"$cuda\"" "$tdm" devices --json
     fi
@@ -296,18 +306,31 @@ run_nccl() {
     "$work/nccl_test" 1 values
 }
 
-# While nothing else runs.
+# While nothing else runs. Rows are added to the file as they come.
 bench() { # NAME FILE SECONDS OPTION...
     one "$1" +600 '[1-9][0-9]* rows, 0 not verified' \
-        "$tdm" bench --wide --json-lines "$out/$2.jsonl" --seconds "$3" "${@:4}"
+        "$tdm" bench --wide --json-lines >(exec cat >>"$out/$2.jsonl") --seconds "$3" --profile gpu "${@:4}"
 }
-part_bench() { bench bench bench 130 --device "$cuda" --profile gpu --json "$out/bench.json"; }
-part_bench_opencl() { bench bench-opencl bench-opencl 100 --device "$opencl" --profile gpu; }
+in_tf32() { # NAME SECONDS DEVICE
+    TANDEM_MATH=tf32 bench "$1" bench-tf32 "$2" --device "$3" --op matmul --dtype f32
+}
+part_bench() {
+    bench bench bench 80 --device "$cuda"
+    in_tf32 bench:tf32 15 "$cuda"
+}
+part_bench_opencl() {
+    bench bench-opencl bench 30 --device "$opencl"
+    in_tf32 bench-opencl:tf32 8 "$opencl"
+}
+# Short calls, rows of all lengths, then the usual size: torch.compile takes seconds for each row.
 part_peers() {
-    bench peers:lesson lesson 30 --device "$cuda" --profile lesson --shape '1000*100x100x100' \
-        --op matmul+norm_l2_logged,matmul+norm_l2_kept --peers python3
-    bench peers:gpu peers 90 --device "$cuda" --profile gpu --peers python3
+    export TORCHINDUCTOR_COMPILE_THREADS=1
+    peers short 30 layer_norm,softmax,rms_norm,add,bias_add+gelu 1x4096,64x768
+    peers rows 45 layer_norm,softmax,rms_norm 524288x64,32768x1024,4096x8192,512x65536 --dtype bf16,f32
+    peers usual 15 layer_norm,softmax,rms_norm,add,bias_add+gelu 8192x4096 --dtype bf16,f32
+    peers lesson 10 matmul+norm_l2_logged,matmul+norm_l2_kept '1000*100x100x100'
 }
+peers() { bench "peers:$1" peers "$2" --device "$cuda" --peers python3 --op "$3" --shape "${@:4}"; } # NAME SECONDS...
 
 # Its results are kept apart, so that all that is measured here is measured as it comes.
 rows() { # PART DEVICE
@@ -340,17 +363,27 @@ part_build() {
     one build:compile +240 . cmake --build build/gpu -j "$workers" --target tandem_program suite_plain tandem_comm_shared
 }
 find_devices() { # sets `cuda` and `opencl`
-    local ids
     if [ -n "${GPU_CHECK_DEVICES:-}" ]; then
         read -r cuda opencl <<<"$GPU_CHECK_DEVICES"
         return
     fi
-    # One driver that crashes or hangs makes it fail; what it listed of the others is tested.
-    ids=$(timeout 120 "$tdm" devices --json | awk -F'"' '/^      "id":/ { id = $4 }
-                                                         /^      "type":/ && $4 == "gpu" { print id }') ||
-        record FAIL devices 0 "tdm devices ended with status $?"
-    cuda=$(grep -m 1 '^cuda:' <<<"$ids") || true
-    opencl=$(grep -m 1 '^opencl:' <<<"$ids") || true
+    cuda=$(list_gpus cuda "$driver" | head -n 1)
+    opencl=$(list_gpus opencl "$driver_opencl" | head -n 1)
+}
+# Each backend alone, and twice where there is a driver: its first start can be slow. If it crashes or hangs at last,
+# that is a failure, and what it listed is tested.
+list_gpus() { # BACKEND DRIVER
+    local ids='' status=0 try
+    for try in 1 ${2:+2}; do
+        status=0
+        ids=$(TANDEM_BACKEND=$1,cpu timeout 65 "$tdm" devices --timeout 60 --json |
+            awk -F'"' -v backend="$1:" '/^      "id":/ { id = $4 }
+                                        /^      "type":/ && $4 == "gpu" && index(id, backend) == 1 { print id }') ||
+            status=$?
+        [ -z "$ids" ] || break
+    done
+    [ "$status" -eq 0 ] || record FAIL "devices:$1" 0 "tdm devices ended with status $status, try $try"
+    echo "$ids"
 }
 
 trap 'finish "ended by a signal"' TERM INT

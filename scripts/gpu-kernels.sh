@@ -36,6 +36,7 @@ export OCL_ICD_VENDORS=$work/no-drivers TANDEM_LIBRARY_PATH=$build/tests/cuda_si
     TDM_TEST_DEVICE=cuda:0 TDM_TEST_SEED=$seed TDM_CUDA_SIM=$machine
 
 failed=0
+rm -f "$folder/made.txt" # the last to be written: the sources, the compiler and the dialect
 kernels() { find "$folder" -name '*.bin' | wc -l; }
 step() { # NAME COMMAND...: says how many kernels it adds
     local name=$1 before start=$SECONDS status=0
@@ -75,4 +76,8 @@ fi
 bytes=$(find "$folder" -name '*.bin' -printf '%s\n' | awk '{ sum += $1 } END { print sum + 0 }')
 packed=$(find "$folder" -name '*.bin' -printf '%P\n' | tar -C "$folder" -cz -T - | wc -c)
 echo "$(kernels) kernels in $folder: $((bytes / 1000000)) MB, $((packed / 1000000)) MB as .tar.gz"
+{
+    git describe --always --dirty --abbrev=40
+    "$build/tools/tdm" cache list | grep -o 'cuda sm_.*' | sort -u
+} >"$folder/made.txt"
 exit "$failed"

@@ -14,6 +14,13 @@ most_mb=60
 cd "$root"
 . scripts/systems/gpu-machine.sh
 
+if [ -d build/gpu-cache ]; then
+    made=$(head -n 1 build/gpu-cache/made.txt 2>/dev/null) || made='a run that did not end'
+    if [ "$made" != "$(describe_sources)" ]; then
+        echo "gpu-pack: the kernels in build/gpu-cache are of $made: run scripts/gpu-kernels.sh again" >&2
+        exit 1
+    fi
+fi
 configure_gpu >/dev/null
 cmake --build --preset gpu --target tandem_program suite_plain tandem_comm_shared
 rm -rf "$bundle"
@@ -38,6 +45,7 @@ describe_sources >"$bundle/commit.txt"
 missing=$(missing_libraries)
 [ -z "$missing" ] || { echo "gpu-pack: the programs do not find: $missing" >&2; exit 1; }
 if [ -d build/gpu-cache ]; then
+    sed 's/^/gpu-pack: kernels of /' build/gpu-cache/made.txt
     find build/gpu-cache -maxdepth 1 -name '*.bin' -printf '%P\n' | tar -C build/gpu-cache -czf "$bundle/kernels.tar.gz" -T -
 else
     echo "gpu-pack: there is no build/gpu-cache (scripts/gpu-kernels.sh), so that kernels are compiled where they run"

@@ -80,12 +80,12 @@ tar -C "$work/kernels" -czf "$work/bundle/kernels.tar.gz" .
 
 check 0 "$out" "${parts[@]}"
 [ "$(cat "$work/gpu-run/cache/entry")" = kept ] || fail "the kernels that were brought are not in the cache"
-says '^smoke .* passed: 3 passed '
+says '^smoke .* passed: 4 passed '
 says '^tests-cuda .* passed: 3 passed .* 1 skipped'
 says '^tests-opencl .* passed: 3 passed .* 1 skipped'
 says '^sanitizer .* passed: 11 passed ' # three tests without a tool, their two groups with four
-says '^bench .* passed: 1 passed'
-says '^peers .* passed: 2 passed'
+says '^bench .* passed: 2 passed'
+says '^peers .* passed: 4 passed'
 says '^rows .* passed: 1 passed'
 says '^rows-opencl .* passed: 1 passed'
 says '^  rms_norm of bf16 on cuda:0, within 1[0-9]* s: 151.2 us$' log
@@ -96,6 +96,21 @@ says '^PASS sanitizer:racecheck:reduce ' results
 silent '^(FAIL|LATE)' results
 silent rehearsal
 [ "$(find "$out" -type f | wc -l)" -le 8 ] || fail "there are more than eight files: $(ls "$out")"
+# Products in TF32 on both devices are in one file; peers begin with short calls.
+[ "$(grep -c '"math": "tf32"' "$out/bench-tf32.jsonl")" -eq 2 ] || fail "TF32: $(cat "$out/bench-tf32.jsonl")"
+[ "$(grep -c '"math": ""' "$out/bench.jsonl")" -eq 2 ] || fail "rows: $(cat "$out/bench.jsonl")"
+[ "$(head -n 1 "$out/peers.jsonl")" = '{"math": "", "shape": "1x4096,64x768"}' ] || fail "$(cat "$out/peers.jsonl")"
+
+STAND_IN_FAILS=kernels check 1 "$out" --only smoke
+says '^FAIL smoke:kernels .* matches .for cuda:0: loaded from the cache.$' results
+
+# Kernels of other sources are not packed.
+mkdir -p "$work/sources/build/gpu-cache"
+cp -r "${script%/*}" "$work/sources/scripts"
+echo 89abcdef >"$work/sources/build/gpu-cache/made.txt"
+! "$work/sources/scripts/gpu-pack.sh" >"$work/printed" 2>&1 || fail "kernels of another commit are packed"
+grep -q '^gpu-pack: the kernels .* are of 89abcdef: run scripts/gpu-kernels.sh again$' "$work/printed" ||
+    fail "gpu-pack does not say that the kernels are of another commit"
 
 # A test that passed is not repeated, and stays in the next list, which may replace the first.
 STAND_IN_FAILS=cast/fill check 1 "$out" --only tests-cuda
@@ -124,7 +139,7 @@ while read -r arguments; do
     [ "$(find "$out" -type f | wc -l)" -le 8 ] || fail "there are more than eight files: $(ls "$out")"
 done < <(sed -n 's|^ *scripts/gpu-check.sh .* --plan|--plan|p' "${script%/*}/gpu-pack.sh")
 [ "$whole" -eq 730 ] || fail "the plans take $whole s"
-for part in tests-cuda:reduce/long peers:gpu sanitizer:racecheck:reduce; do
+for part in tests-cuda:reduce/long peers:short sanitizer:racecheck:reduce; do
     says "^PASS $part [0-9.]+ before$" results
 done
 says '^PASS bench-opencl [0-9.]+$' results
@@ -144,7 +159,10 @@ touch "$work/driver/libcuda.so.1" "$work/driver/libnvidia-opencl.so.1"
 )
 says '^all .* passed$'
 STAND_IN_FAILS=devices check 1 "$out" --only smoke --only tests-cuda
-says '^FAIL devices 0 tdm devices ended with status 1$' results
+says '^FAIL devices:cuda 0 tdm devices ended with status 1, try 1$' results
+says '^tests-cuda .* passed'
+# A first listing that lists nothing, as a driver's first start can be slow.
+LD_LIBRARY_PATH=$work/driver STAND_IN_FAILS=first-listing check 0 "$out" --only tests-cuda
 says '^tests-cuda .* passed'
 
 # Too little time, and a signal: earlier results stay, and missing ones are reported.
