@@ -9,16 +9,18 @@
 bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, const bench_baseline *b,
                          unsigned baseline_sets, bench_row *row) {
     const double unknown = (double)NAN;
+    const bench_times unmeasured = {.baseline = {unknown, unknown, unknown}};
     bench_timed raw = bench_baseline_timed(b, baseline_sets);
-    bench_times times = {.baseline = {unknown, unknown, unknown}};
-    switch (bench_time(pace, tandem, &raw, &times)) {
-    case BENCH_TANDEM_FAILED:
-        return bench_row_fail(row, "call", tdm_last_error());
-    case BENCH_BASELINE_FAILED:
-        return bench_row_fail(row, b->name, "the baseline's call failed");
-    default:
-        break;
+    bench_times times = unmeasured;
+    bench_outcome outcome = bench_time(pace, tandem, &raw, &times);
+    const bool compared = outcome != BENCH_BASELINE_FAILED && (b->call || b->sample);
+    if (outcome == BENCH_BASELINE_FAILED) {
+        snprintf(row->problem, sizeof row->problem, "no baseline: %s: its call failed", b->name);
+        raw = (bench_timed){.sets = 1};
+        times = unmeasured;
+        outcome = bench_time(pace, tandem, &raw, &times);
     }
+    if (outcome != BENCH_TIMED) return bench_row_fail(row, "call", tdm_last_error());
     row->seconds = times.tandem;
     row->sample_count = times.count;
     memcpy(row->samples, times.samples, sizeof row->samples);
@@ -27,7 +29,7 @@ bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, const benc
         row->gflops = 1e-9 * row->flops / row->seconds.median;
     else if (row->bytes > 0.0)
         row->gbytes_per_s = 1e-9 * row->bytes / row->seconds.median;
-    if (!b->call && !b->sample) return true;
+    if (!compared) return true;
     row->baseline_seconds = times.baseline.median;
     row->ratio = row->baseline_seconds / row->seconds.median;
     snprintf(row->baseline, sizeof row->baseline, "%s", b->name);

@@ -77,6 +77,10 @@ bench_timed bench_baseline_timed(const bench_baseline *baseline, unsigned sets);
 /* Of BENCH_BASELINE_TWO_GEMMS, on any device. */
 bool bench_two_gemms_create(const bench_request *request, bench_baseline *baseline, char *why);
 
+/* So many bytes of host memory for a copy to read: the first input's, as often as they fit, as a GPU moves zeros
+ * faster than it moves numbers; zeros where there is no input. The caller frees them; NULL when memory is short. */
+void *bench_make_source(const bench_request *request, size_t bytes);
+
 /* Versions of the vendors' libraries, by name. */
 json_t *bench_describe_libraries(void);
 

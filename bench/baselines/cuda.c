@@ -312,15 +312,16 @@ static bool create_copy(raw *r, const bench_request *request, bench_baseline *ba
     const size_t bytes = all ? all : 1;
     const bool on_device = r->kind == BENCH_BASELINE_D2D || r->kind == BENCH_BASELINE_MOVE;
     r->size = bytes;
-    if (!make_buffer(r, 0, bytes, request->sets, NULL)) return false;
-    if (on_device && !make_buffer(r, 1, bytes, request->sets, NULL)) return false;
-    if (!on_device) {
-        void *host;
-        if (cu.cudaHostAlloc(&host, bytes * request->sets, cudaHostAllocPortable) != cudaSuccess)
-            return false;
-        r->host = host;
-        memset(host, 0, bytes * request->sets);
-    }
+    void *host = NULL, *source = bench_make_source(request, bytes);
+    const bool good = source && make_buffer(r, 0, bytes, request->sets, source) &&
+                      (on_device ? make_buffer(r, 1, bytes, request->sets, NULL)
+                                 : cu.cudaHostAlloc(&host, bytes * request->sets,
+                                                    cudaHostAllocPortable) == cudaSuccess);
+    r->host = host;
+    for (unsigned set = 0; good && host && set < request->sets; set++)
+        memcpy(r->host + set * bytes, source, bytes);
+    free(source);
+    if (!good) return false;
     baseline->call = call_copy;
     snprintf(baseline->name, sizeof baseline->name, "cudaMemcpyAsync %s",
              on_device                       ? "device to device"

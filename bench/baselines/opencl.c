@@ -219,15 +219,9 @@ static bool call_copy(void *state, unsigned set) {
     return status == CL_SUCCESS;
 }
 
-/* Copies of the API; on a GPU also the stand-in for memory-bound work: half its bytes in and out.
- */
-static bool create_copy(raw *r, const bench_request *request, bench_baseline *baseline, char *why) {
-    const size_t bytes = (request->bytes_in + request->bytes_out) / 2;
-    const bool on_device = request->kind == BENCH_BASELINE_D2D || r->kind == BENCH_BASELINE_MOVE;
-    r->bytes = bytes ? bytes : 1;
-    snprintf(why, BENCH_WHY_SIZE, "no memory for the baseline");
+static bool make_copy(raw *r, bool on_device, const void *source) {
     const size_t sizes[2] = {r->bytes, r->bytes};
-    const void *const data[2] = {NULL, NULL};
+    const void *const data[2] = {source, NULL};
     if (!make_buffers(r, on_device ? 2 : 1, sizes, data)) return false;
     if (!on_device) {
         const size_t all = r->bytes * r->sets;
@@ -238,8 +232,22 @@ static bool create_copy(raw *r, const bench_request *request, bench_baseline *ba
         r->host = cl.clEnqueueMapBuffer(r->queue, r->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                         all, 0, NULL, NULL, &status);
         if (!r->host) return false;
-        memset(r->host, 0, all);
+        for (unsigned set = 0; set < r->sets; set++)
+            memcpy((char *)r->host + set * r->bytes, source, r->bytes);
     }
+    return true;
+}
+
+/* Copies of the API; on a GPU also the stand-in for memory-bound work: half its bytes in and out. */
+static bool create_copy(raw *r, const bench_request *request, bench_baseline *baseline, char *why) {
+    const size_t bytes = (request->bytes_in + request->bytes_out) / 2;
+    const bool on_device = request->kind == BENCH_BASELINE_D2D || r->kind == BENCH_BASELINE_MOVE;
+    r->bytes = bytes ? bytes : 1;
+    snprintf(why, BENCH_WHY_SIZE, "no memory for the baseline");
+    void *source = bench_make_source(request, r->bytes);
+    const bool good = source && make_copy(r, on_device, source);
+    free(source);
+    if (!good) return false;
     baseline->call = call_copy;
     snprintf(baseline->name, sizeof baseline->name, "%s",
              on_device                       ? "clEnqueueCopyBuffer"

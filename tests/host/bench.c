@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "baselines/baseline.h"
 #include "paths.h"
 #include "support/check.h"
 #include "support/folder.h"
@@ -99,6 +100,19 @@ Test(bench, seconds) {
     CHECK(contains_words(r.output, "--seconds"), "%s", r.output);
 }
 
+/* A copy that rows are compared with reads what they read, as often as it fits, not zeros. */
+Test(bench, source_of_a_copy) {
+    static const char numbers[] = {1, 2, 3};
+    bench_request request = {.operands = 2, .bytes = {4, sizeof numbers}, .input = {NULL, numbers}};
+    char *source = bench_make_source(&request, 8);
+    CHECK(source && memcmp(source, "\1\2\3\1\2\3\1\2", 8) == 0, "not the first input's bytes");
+    free(source);
+    request.operands = 1;
+    source = bench_make_source(&request, 4);
+    CHECK(source && memcmp(source, "\0\0\0\0", 4) == 0, "not zeros where there is no input");
+    free(source);
+}
+
 #ifdef TEST_CUDA_SIM
 /* A GPU of the simulated machine. */
 static const char *const gpu[] = {"TANDEM_BACKEND=cuda", "TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM,
@@ -145,6 +159,21 @@ Test(bench, without_cublas) {
           0);
     CHECK(contains_words(r.output, "matmul f32 64x64x64: no baseline: |cublas|raw launch"), "%s",
           r.output);
+}
+
+/* A baseline whose call fails takes nothing from Tandem's own figure. */
+Test(bench, baseline_that_fails) {
+    const char *const changes[] = {"TANDEM_BACKEND=cuda", "TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM,
+                                   "TANDEM_BLAS=builtin",
+                                   "TDM_CUDA_SIM=fail=cublasGemmEx:1+:13 "
+                                   "fail=cublasLtMatmul:1+:13",
+                                   NULL};
+    shell(changes, "$T bench --device cuda:0 --op matmul --shape 64x64x64 --dtype f32 --format csv",
+          0);
+    CHECK(contains_words(r.output, "matmul f32 64x64x64: no baseline: cublasGemmEx: its call "
+                                   "failed|1 rows, 0 not verified|,true,"),
+          "%s", r.output);
+    CHECK(!strstr(r.output, ",cublas"), "a baseline is named: %s", r.output);
 }
 
 /* Operands that do not fit well into a GPU's cache are in several sets, whatever the size of the processor's cache;
