@@ -6,7 +6,7 @@
 #   scripts/gpu-pack.sh                                     with a network; then bring the sources and build/offline
 #   scripts/gpu-check.sh OUT --plan first                   on the GPU machine: the parts of most worth, in 545 seconds
 #   scripts/gpu-check.sh OUT --plan second --seconds 185    then the others
-#   scripts/gpu-check.sh OUT --only bench --only peers      these parts alone, in this order; otherwise all of both plans
+#   scripts/gpu-check.sh OUT --only bench --only peers      these parts alone, in this order; otherwise both plans
 # Usage: scripts/gpu-check.sh OUT [--plan first|second] [--only PART]... [--done FILE] [--seconds N]
 #
 # It ends within N seconds, 545 by default; from 1090 on each limit is longer, too. The folder build/gpu-run keeps the
@@ -15,9 +15,9 @@
 #
 # Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the benchmark's profile gpu, as far as its
 # time goes, and its products in TF32), peers (its rows and the lesson's norms, with PyTorch and others), sanitizer
-# (compute-sanitizer's four tools over the kernels); tests-opencl (the suite, where the driver has OpenCL), bench-opencl, examples (all, the
-# lesson, tensors shared with PyTorch and CuPy), nccl (one rank), rows (`tdm tune --rows`: each way to take rows and its
-# time, in log.txt) and rows-opencl.
+# (compute-sanitizer's four tools over the kernels); tests-opencl and bench-opencl (where the driver has OpenCL),
+# examples (all, the lesson, tensors shared with PyTorch and CuPy), nccl (one rank), rows (`tdm tune --rows`: each way
+# to take rows and its time, in log.txt) and rows-opencl.
 #
 # OUT gets, each as it comes: results.txt (a line for each test, tool, example and measurement: PASS, FAIL, SKIP or
 # LATE, which did not end in time; its name, its seconds, and why), summary.txt (versions, a line for each part),
@@ -111,11 +111,10 @@ record() { # RESULT NAME SECONDS [WHY]
     echo "$1 $2 $3${4:+ $4}" | tee -a "$out/results.txt" >>"$kept/results.txt"
 }
 # Runs a command. It passes if it ends well within LIMIT seconds and something that it prints matches PATTERN. A
-# failure's last lines are shown; with LIMIT=+N all lines, and those of a success, too.
+# failure's last lines are shown; with LIMIT=+N every line as it comes, also of a success.
 one() ( # NAME LIMIT PATTERN COMMAND...
     local name=$1 limit=${2#+} start=$EPOCHREALTIME status=0 result=FAIL why='' printed child ended=''
-    local left=$((part_end - EPOCHSECONDS)) took lines=60
-    [[ "$2" != +* ]] || lines=+1
+    local left=$((part_end - EPOCHSECONDS)) took shown=''
     if grep -qxF -- "$name" "$work/done"; then
         return
     elif [ "$left" -le 0 ]; then
@@ -128,7 +127,14 @@ one() ( # NAME LIMIT PATTERN COMMAND...
     timeout -k 5 "$limit" "${@:4}" >"$printed" 2>&1 &
     child=$!
     trap 'ended=yes; kill $child' TERM
+    if [[ "$2" == +* ]]; then
+        echo "-- $name"
+        (trap '' TERM && exec tail -n +1 -f -s 0.1 --pid="$child" "$printed") &
+        shown=$!
+    fi
     wait "$child" || status=$?
+    [ -z "$ended" ] || wait "$child" || true # its last lines
+    [ -z "$shown" ] || wait "$shown" || true
     took=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
     if [ -n "$ended" ] || [[ "$limit $status" == "$left "@(124|137) ]]; then
         result=LATE why="ended after $took s, with the part"
@@ -144,9 +150,9 @@ one() ( # NAME LIMIT PATTERN COMMAND...
         result=PASS
     fi
     record "$result" "$name" "$took" "$why"
-    if [ -n "$why" ] || [[ "$2" == +* ]]; then
+    if [ -n "$why$shown" ]; then
         # In one piece, as others write at the same time.
-        { echo "-- $name: $result${why:+, $why}" && tail -n "$lines" "$printed"; } >"$printed.shown"
+        { echo "-- $name: $result${why:+, $why}" && { [ -n "$shown" ] || tail -n 60 "$printed"; }; } >"$printed.shown"
         cat "$printed.shown"
     fi
     rm -f "$printed" "$printed.shown"
@@ -193,6 +199,10 @@ finish() { # [WHY]
     trap - EXIT
     if [ -n "$group" ]; then
         kill -TERM -- "-$group" 2>/dev/null || true
+        for ((i = 0; i < 80; i++)); do # its last lines and results
+            kill -0 -- "-$group" 2>/dev/null || break
+            sleep 0.1
+        done
         record LATE "$part" 0 "ended by a signal"
         tell "$part" "$SECONDS"
     fi
@@ -343,7 +353,7 @@ part_rows_opencl() { rows rows-opencl "$opencl"; }
 # --- all of it -----------------------------------------------------------------------------------------
 
 find_build() { # sets `build`
-    local missing
+    local missing header
     build=${GPU_CHECK_BUILD:-}
     [ -z "$build" ] || return 0
     missing=$(missing_libraries | tr '\n' ' ')
@@ -353,6 +363,14 @@ find_build() { # sets `build`
     elif [ -x "$bundle/tools/tdm" ]; then
         build=$bundle
     else
+        missing=''
+        for header in jansson.h CL/cl.h; do
+            cc -E -x c -include "$header" /dev/null >/dev/null 2>&1 || missing+=" $header"
+        done
+        if [ -n "$missing" ]; then
+            record FAIL build 0 "there is no package in $bundle (scripts/gpu-pack.sh), and to build one lacks$missing"
+            return 1
+        fi
         build=$root/build/gpu
         run_part build
         [ "$bad" -eq 0 ]
@@ -360,7 +378,8 @@ find_build() { # sets `build`
 }
 part_build() {
     one build:configure +60 . bash -euc configure_gpu
-    one build:compile +240 . cmake --build build/gpu -j "$workers" --target tandem_program suite_plain tandem_comm_shared
+    one build:compile +240 . cmake --build build/gpu -j "$workers" \
+        --target tandem_program suite_plain tandem_comm_shared
 }
 find_devices() { # sets `cuda` and `opencl`
     if [ -n "${GPU_CHECK_DEVICES:-}" ]; then
@@ -402,7 +421,7 @@ register_opencl "$driver" "$work/icd"
 build='' tdm='' cuda='' opencl=''
 export root out kept work bundle part_end patience build tdm cuda opencl toolkit sanitizer
 export -f record one a_test small example run_example compile library run_nccl configure_gpu
-find_build || finish "there is no build that runs here"
+find_build || finish "there is no build that runs here$(sed -n 's/^FAIL build 0/:/p' "$out/results.txt")"
 tdm=$build/tools/tdm
 TANDEM_LIBRARY_PATH=${library_path:+$library_path:}$(find_libraries "$toolkit" "$driver")
 [ -z "$TANDEM_LIBRARY_PATH" ] || export TANDEM_LIBRARY_PATH

@@ -79,8 +79,9 @@ print_versions() { # TOOLKIT SANITIZER DRIVER
     echo "CUDA toolkit: ${1:-none} $([ -z "$1" ] || "$1/bin/nvcc" --version 2>/dev/null | grep -o 'release.*')"
     echo "compute-sanitizer: ${2:-none} $([ -z "$2" ] || "$2" --version 2>/dev/null | grep -i version | head -n 1)"
     echo "driver's libraries: ${3:-none}"
-    nvidia-smi --query-gpu=name,driver_version,memory.total,pci.bus_id --format=csv,noheader 2>/dev/null ||
-        echo "nvidia-smi: none"
+    local fields=name,driver_version,memory.total,pci.bus_id,pstate,clocks.max.sm,clocks.max.mem
+    fields+=,power.limit,compute_mode,mig.mode.current,persistence_mode
+    timeout 20 nvidia-smi --query-gpu="$fields" --format=csv 2>/dev/null || echo "nvidia-smi: none"
 }
 
 describe_sources() {

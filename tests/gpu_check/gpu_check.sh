@@ -57,13 +57,20 @@ says '^build .* FAILED: 1 passed .*: build:compile$'
 says '^all .* FAILED: there is no build that runs here$'
 grep -qx 'TANDEM_TEST_PLAIN:BOOL=ON' "$work/configured/CMakeCache.txt" || fail "it was configured for Criterion"
 
+# Nor does it where it cannot be built: that the package was not brought is all that it says.
+ln -s "$here/stand_in.sh" "$work/bin/cc"
+PATH=$work/bin:$PATH check 1 "$out"
+says '^all .* FAILED: .*: there is no package in .*bundle .* lacks jansson.h CL/cl.h$'
+silent ' build:configure' results
+rm "$work/bin/cc"
+
 # A package on a machine with two GPUs, in the words of the real program; programs that are compiled use its library,
 # on simulated CUDA.
 mkdir -p "$work/bundle/tools" "$work/bundle/tests"
 TANDEM_CPU_DEVICES=2 TANDEM_BACKEND=cpu "$build/tools/tdm" devices --json |
     sed -e 's/"id": "cpu:0"/"id": "cuda:0"/' -e 's/"id": "cpu:1"/"id": "opencl:0"/' \
         -e 's/"type": "cpu"/"type": "gpu"/' >"$work/devices.json"
-for name in bundle/tools/tdm bundle/tests/suite_plain bin/compute-sanitizer; do
+for name in bundle/tools/tdm bundle/tests/suite_plain bin/compute-sanitizer bin/nvidia-smi; do
     ln -s "$here/stand_in.sh" "$work/$name"
 done
 rm "$work/bin/cmake"
@@ -94,6 +101,7 @@ says '^PASS tests-cuda:reduce/long [0-9.]+$' results
 says '^SKIP tests-cuda:queues/events ' results
 says '^PASS sanitizer:racecheck:reduce ' results
 silent '^(FAIL|LATE)' results
+says 'pstate,clocks.max.sm,clocks.max.mem,power.limit,compute_mode,mig.mode.current,persistence_mode .*, by timeout$'
 silent rehearsal
 [ "$(find "$out" -type f | wc -l)" -le 8 ] || fail "there are more than eight files: $(ls "$out")"
 # Products in TF32 on both devices are in one file; peers begin with short calls.
@@ -122,7 +130,7 @@ says '^tests-cuda .* passed: 3 passed \(2 before\), 0 failed, 1 skipped, 0 late$
 says '^PASS tests-cuda:reduce/shapes [0-9.]+ before$' results
 [ ! -e "$out/bench.jsonl" ] || fail "a file of the run before is still there"
 
-# Both plans, as scripts/gpu-pack.sh prints them, have time for their parts (all but the rows, which are last), and bring
+# Both plans, as scripts/gpu-pack.sh prints them, have time for their parts (but the rows, which are last), and bring
 # no more than eight files. The second goes on after the first, though its folder for results is empty; another commit
 # starts over. Here nothing compiles, so that examples and NCCL fail.
 mkdir "$work/lacking"
@@ -181,6 +189,19 @@ kill -TERM $!
 says '^PASS tests-cuda:cast/fill ' results
 says '^tests-cuda .* NOT WHOLE: 2 passed '
 says '^all .* FAILED: ended by a signal$'
+
+# The lines of a long part are in the log as they come, also the last ones at a signal.
+STAND_IN_FAILS=ended "$script" "$out" --only bench >"$work/printed" 2>&1 &
+for ((i = 0; i < 300; i++)); do
+    ! grep -qs 'the first line' "$out/log.txt" || break
+    sleep 0.1
+done
+says 'the first line' log
+kill -TERM $!
+! wait $! || fail "a run that was ended is a success"
+says 'the last line' log
+says '^LATE bench [0-9.]+ ended after ' results
+silent 'No such file' log
 
 GPU_CHECK_DEVICES=cpu:0 check 0 "$out" --only tests-cuda
 says '^A rehearsal on cpu:0: no GPU was looked for, none was checked\.$'
