@@ -171,6 +171,7 @@ says '^FAIL devices:cuda 0 tdm devices ended with status 1, try 1$' results
 says '^tests-cuda .* passed'
 # A first listing that lists nothing, as a driver's first start can be slow.
 LD_LIBRARY_PATH=$work/driver STAND_IN_FAILS=first-listing check 0 "$out" --only tests-cuda
+grep -q '^cuda:0 reduce/long$' "$STAND_IN_RAN" || fail "ran: $(cat "$STAND_IN_RAN")"
 says '^tests-cuda .* passed'
 
 # Too little time, and a signal: earlier results stay, and missing ones are reported.
