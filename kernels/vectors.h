@@ -85,6 +85,7 @@ typedef tdm_u32 tdm_index;
 
 /* Element i of an array of 16-bit ones, from the register that holds two: where single elements of an array are read
  * and written as well as vectors, clang keeps the array in memory. */
+#define TDM_T_IN_PAIRS (VECTORS && T_SIZE == 2)
 #define TDM_OF_PAIR(array, i) (((const tdm_pair *)(array))[(i) / 2] >> (i) % 2 * 16)
 
 /* Word i of a vector. */
@@ -149,7 +150,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
             UNROLL for (tdm_i32 k = 0; k < TDM_WIDTH * (tdm_i32)sizeof(T) / VECTOR_BYTES; k++)
                 TDM_STORE_VECTOR((GLOBAL tdm_vector *)(row + from) + k,
                                  ((const tdm_vector *)(part + i * TDM_WIDTH))[k]);
-        } else if (TDM_WIDTH > 1 && sizeof(T) == 2) {
+        } else if (TDM_T_IN_PAIRS) {
             UNROLL for (tdm_index k = 0; k < TDM_WIDTH; k++)
             {
                 const tdm_vector v = ((const tdm_vector *)(part + i * TDM_WIDTH))[k * 2 / VECTOR_BYTES];
