@@ -173,17 +173,6 @@ tdm_status tdmi_cudrv_open(void) {
     return TDM_OK;
 }
 
-/* The loader's own item says where a library was found; only a wrong version needs another text. */
-static void diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count,
-                     tdm_status (*open)(void)) {
-    if (open() != TDM_OK && library->status == TDM_OK) {
-        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, false, library->names[0], tdm_last_error(),
-                      library->advice);
-        return;
-    }
-    tdmi_library_diagnose(library, symbols, count);
-}
-
 /* NCCL, which libtandem-comm opens. It is of use with CUDA alone. */
 static void diagnose_nccl(void) {
     static void (*get_id)(void);
@@ -203,8 +192,12 @@ static void diagnose_nccl(void) {
     tdmi_library_diagnose(&library, &symbol, 1);
 }
 
+#define DIAGNOSE(name)                                                                             \
+    tdmi_library_diagnose_by(&name##_library, name##_symbols, COUNT(name##_symbols),               \
+                             tdmi_##name##_open)
+
 void tdmi_cuda_diagnose_libraries(void) {
-    diagnose(&cudart_library, cudart_symbols, COUNT(cudart_symbols), tdmi_cudart_open);
+    DIAGNOSE(cudart);
     if (!atomic_load(&runtime_major)) {
         static const tdmi_library *const others[] = {&nvrtc_library, &cublaslt_library,
                                                      &cublas_library};
@@ -214,8 +207,8 @@ void tdmi_cuda_diagnose_libraries(void) {
                                   "install the CUDA runtime");
         return;
     }
-    diagnose(&nvrtc_library, nvrtc_symbols, COUNT(nvrtc_symbols), tdmi_nvrtc_open);
-    diagnose(&cublaslt_library, cublaslt_symbols, COUNT(cublaslt_symbols), tdmi_cublaslt_open);
-    diagnose(&cublas_library, cublas_symbols, COUNT(cublas_symbols), tdmi_cublas_open);
+    DIAGNOSE(nvrtc);
+    DIAGNOSE(cublaslt);
+    DIAGNOSE(cublas);
     diagnose_nccl();
 }

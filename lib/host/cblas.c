@@ -123,14 +123,6 @@ static tdm_status open_library(cblas_library *c, const tdmi_symbol *symbols) {
                      c->library.title, c->library.found);
 }
 
-static void diagnose(cblas_library *c, const tdmi_symbol *symbols) {
-    if (open_library(c, symbols) == TDM_OK || c->library.status != TDM_OK)
-        tdmi_library_diagnose(&c->library, symbols, SYMBOL_COUNT);
-    else
-        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, false, c->library.names[0], tdm_last_error(),
-                      c->library.advice);
-}
-
 /* The provider of a library with these names. */
 #define PROVIDER(name, its_title, its_advice, ...)                                                 \
     static const char *const name##_names[] = {__VA_ARGS__, NULL};                                 \
@@ -139,7 +131,9 @@ static void diagnose(cblas_library *c, const tdmi_symbol *symbols) {
         .lock = TDMI_MUTEX_INIT};                                                                  \
     static const tdmi_symbol name##_symbols[SYMBOL_COUNT] = SYMBOLS(name);                         \
     static tdm_status name##_open(void) { return open_library(&name, name##_symbols); }            \
-    static void name##_diagnose(void) { diagnose(&name, name##_symbols); }                         \
+    static void name##_diagnose(void) {                                                            \
+        tdmi_library_diagnose_by(&name.library, name##_symbols, SYMBOL_COUNT, name##_open);        \
+    }                                                                                              \
     static void name##_begin(void) { begin(&name); }                                               \
     static void name##_end(void) { end(&name); }                                                   \
     static bool name##_product(const tdmi_host_gemm *gemm, void *plan) {                           \

@@ -175,3 +175,12 @@ void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, si
     tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, status == TDM_OK, subject, library->found,
                   advise ? library->advice : "");
 }
+
+void tdmi_library_diagnose_by(tdmi_library *library, const tdmi_symbol *symbols, size_t count,
+                              tdm_status (*open)(void)) {
+    if (open() != TDM_OK && library->status == TDM_OK)
+        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, false, library->names[0], tdm_last_error(),
+                      library->advice);
+    else
+        tdmi_library_diagnose(library, symbols, count);
+}

@@ -56,4 +56,8 @@ uint64_t tdmi_library_identity(const tdmi_library *library);
 /* Opens the library as tdmi_library_open does and adds a TDM_DIAGNOSTIC_LIBRARY item for it. */
 void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count);
 
+/* The same of a library that `open` opens, which may refuse the one that was found: the item has its message then. */
+void tdmi_library_diagnose_by(tdmi_library *library, const tdmi_symbol *symbols, size_t count,
+                              tdm_status (*open)(void));
+
 #endif

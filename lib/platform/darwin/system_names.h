@@ -4,6 +4,8 @@
 #ifndef TDMI_SYSTEM_NAMES_H
 #define TDMI_SYSTEM_NAMES_H
 
+#include "system_posix.h"
+
 #define TDMI_HOMEBREW(name) "/opt/homebrew/lib/" name, "/usr/local/lib/" name
 
 #define TDMI_NAMES_OPENCL "/System/Library/Frameworks/OpenCL.framework/OpenCL"
@@ -27,12 +29,6 @@
 
 #define TDMI_NAMES_COMPILER "cc", "gcc", "clang"
 #define TDMI_LIBRARY_SUFFIX ".dylib"
-#define TDMI_COMPILER_OPTIONS "-fPIC",
-#define TDMI_COMPILER_LIBRARIES "-lm",
-#define TDMI_COMPILER_EXPORT ""
-#define TDMI_COMPILER_MAKES_TOO
-#define TDMI_COMPILER_ALIGNS ""
-#define TDMI_COMPILER_MAY_LACK false
 
 /* The framework has its drivers in itself. */
 #define TDMI_OPENCL_VENDORS ""
@@ -53,8 +49,6 @@
 /* Oclgrind's driver, and where it is if not next to its program; each folder with a comma. */
 #define TDMI_OCLGRIND_LIBRARY "liboclgrind-rt-icd.dylib"
 #define TDMI_OCLGRIND_FOLDERS "/usr/local/lib", "/opt/homebrew/lib",
-
-#define TDMI_TAKE_RIGHTS "chmod go-w"
 
 #define TDMI_CACHE_PLACES                                                                          \
     { {"XDG_CACHE_HOME", "/tandem"}, {"HOME", "/Library/Caches/tandem"}, }

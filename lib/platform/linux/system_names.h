@@ -3,6 +3,8 @@
 #ifndef TDMI_SYSTEM_NAMES_H
 #define TDMI_SYSTEM_NAMES_H
 
+#include "system_posix.h"
+
 /* Lists of names are tried in order; the libraries' own folders come after TANDEM_LIBRARY_PATH and the system's. */
 #define TDMI_NAMES_OPENCL "libOpenCL.so.1"
 #define TDMI_NAMES_CLBLAST "libclblast.so.1"
@@ -38,18 +40,6 @@
 /* Of what a user's kernel is compiled to. */
 #define TDMI_LIBRARY_SUFFIX ".so"
 
-/* The compilers' options for a library, with what comes after the text, which functions it exports, and what a linker
- * makes next to it; each with a comma. */
-#define TDMI_COMPILER_OPTIONS "-fPIC",
-#define TDMI_COMPILER_LIBRARIES "-lm",
-#define TDMI_COMPILER_EXPORT ""
-#define TDMI_COMPILER_MAKES_TOO
-
-/* The compilers that keep the stack aligned for wide vectors have this in their names; the first of a list may be one
- * that lacks a linker or libraries, so that each is tried. */
-#define TDMI_COMPILER_ALIGNS ""
-#define TDMI_COMPILER_MAY_LACK false
-
 /* The folder that lists OpenCL's drivers. */
 #define TDMI_OPENCL_VENDORS "/etc/OpenCL/vendors"
 
@@ -72,9 +62,6 @@
 /* Oclgrind's driver, and where it is if not next to its program; each folder with a comma. */
 #define TDMI_OCLGRIND_LIBRARY "liboclgrind-rt-icd.so"
 #define TDMI_OCLGRIND_FOLDERS "/usr/lib/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib",
-
-/* The command that lets this user alone write to a folder, for people. */
-#define TDMI_TAKE_RIGHTS "chmod go-w"
 
 /* Where the cache is: the first of these variables that is an absolute path, and what comes below it. */
 #define TDMI_CACHE_PLACES                                                                          \
