@@ -15,15 +15,26 @@ typedef struct instruction_set {
 
 /* Whether the machine has what the kernels of a set use; a build may leave sets out. */
 #if defined(__x86_64__)
-__attribute__((unused)) static bool present_avx512(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
+#include <cpuid.h>
+
+/* Instructions that -march=x86-64-v3 has besides AVX2, and for which not all compilers have names: a virtual machine
+ * may hide them. */
+__attribute__((unused)) static bool has_level_3(void) {
+    enum { LZCNT = 1 << 5 };
+    unsigned a, b, c, d, a_more, b_more, c_more, d_more;
+    return __get_cpuid(1, &a, &b, &c, &d) &&
+           __get_cpuid(0x80000001, &a_more, &b_more, &c_more, &d_more) && (c & bit_F16C) != 0 &&
+           (c & bit_MOVBE) != 0 && (c_more & LZCNT) != 0;
 }
 
 __attribute__((unused)) static bool present_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_level_3();
+}
+__attribute__((unused)) static bool present_avx512(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && present_avx2();
 }
 #endif
 

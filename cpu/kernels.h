@@ -3,16 +3,20 @@
  *
  * kernels*.c and what cmake/KernelUnits.cmake makes are compiled once per instruction set with -DTDMI_ISA=<isa> and,
  * besides the project's own flags, always
- *   -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd
+ *   -O3 -fno-fast-math -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd
  * with gcc -fno-thread-jumps -fno-split-paths as well: else it follows each clamp's two outcomes
  * to the end of the loop's body, and merges them under masks
  * and for the instruction set
  *   baseline  -march=x86-64 on x86-64, nothing elsewhere (elsewhere it is the only one)
  *   avx2      -march=x86-64-v3
  *   avx512    -march=x86-64-v4 -mprefer-vector-width=512
- * Never -ffast-math or -Ofast: the conversions and the exponential function rely on IEEE order. */
+ * The conversions and the exponential function rely on IEEE order. */
 #ifndef TDMI_CPU_KERNELS_H
 #define TDMI_CPU_KERNELS_H
+
+#ifdef __FAST_MATH__
+#error "the kernels are wrong with fast-math options"
+#endif
 
 #include <stdbool.h>
 #include <stddef.h>

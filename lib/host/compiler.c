@@ -242,6 +242,7 @@ static tdm_status run_compiler(const folder *self, const char *file, const char 
                                       "-Ulinux", /* a kernel's parameters may have these names */
                                       "-Uunix",
                                       "-O3",
+                                      "-fno-fast-math", /* the default of Intel's icx */
                                       "-ffp-contract=fast",
                                       "-fno-math-errno",
                                       "-fno-trapping-math",

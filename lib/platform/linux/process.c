@@ -21,9 +21,11 @@ uint64_t tdmi_thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
 bool tdmi_process_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 
 int tdmi_process_cores(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    const int count = CPU_COUNT(&set), quota = tdmi_quota_cores("");
+    cpu_set_t set; /* of 1024: on a larger machine the call fails */
+    const int count = sched_getaffinity(0, sizeof set, &set) == 0
+                          ? CPU_COUNT(&set)
+                          : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const int quota = tdmi_quota_cores("");
     if (quota > 0 && quota < count) return quota;
     return count > 0 ? count : 1;
 }
