@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "paths.h"
+#include "platform/process.h"
 #include "support/check.h"
 #include "support/random.h"
 #include "support/run.h"
@@ -64,7 +65,11 @@ static tdm_status multiply_by(const char *folder) {
     return status;
 }
 
-Test(products, openmp_of_openblas) { OK(multiply_by("openmp")); }
+Test(products, openmp_of_openblas) {
+    const int cores = tdmi_process_cores();
+    OK(multiply_by("openmp"));
+    CHECK(tdmi_process_cores() == cores, "%d cores, not %d", tdmi_process_cores(), cores);
+}
 
 Test(products, threads_of_blis) { OK(multiply_by("blis")); }
 

@@ -2,6 +2,7 @@
 /* Threads that are cancelled in the library, threads that the library makes, and the end of both. */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -341,4 +342,24 @@ Test(threads, pthread_exit_in_main) {
     run_program(changes, (const char *const[]){TEST_PROBE, "leave", "cpu", NULL}, 60, &r);
     CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
     CHECK(contains_words(r.output, "TDM_OK|threads: 2\n|ended"), "'%s'", r.output);
+}
+
+static void *use_plugin(void *nothing) {
+    int (*multiply)(void) = NULL;
+    void *plugin = dlopen(TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = plugin ? dlsym(plugin, "multiply") : NULL;
+    memcpy(&multiply, &symbol, sizeof multiply);
+    CHECK(multiply && multiply(), "%s", plugin ? "no product" : dlerror());
+    if (plugin) (void)dlclose(plugin);
+    return nothing;
+}
+
+/* A static library stays mapped, as the shared one does, when what it is linked into is unloaded: the workers run in
+ * it, and so does the end of each thread that has used it. */
+Test(threads, plugin_that_is_unloaded) {
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, use_plugin, NULL) != 0) abort();
+        (void)pthread_join(thread, NULL);
+    }
 }

@@ -1,9 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A BLAS that ends the process where it is called in a way that a real one does not survive. KIND is
  *
- *   OPENMP  an OpenBLAS with OpenMP's threads: its number of threads must not be set, and OpenMP's must be 1
+ *   OPENMP  an OpenBLAS with OpenMP's threads: its number of threads must not be set, and OpenMP's must be 1; it binds
+ *           the thread that opens it to a core
  *   BLIS    a BLIS since 1.0, where each thread has its own number, which must be 1
  *   ILP64   one with 64-bit integers, which must not be called */
+#define _GNU_SOURCE
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +50,16 @@ GEMM(cblas_sgemm, float)
 GEMM(cblas_dgemm, double)
 
 #if KIND == 0
+#ifdef CPU_SETSIZE
+__attribute__((constructor)) static void bind_thread(void) {
+    cpu_set_t cores, first;
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+    CPU_ZERO(&first);
+    for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&first) == 0; i++)
+        if (CPU_ISSET(i, &cores)) CPU_SET(i, &first);
+    (void)sched_setaffinity(0, sizeof first, &first);
+}
+#endif
 int openblas_get_parallel(void);
 int openblas_get_num_threads(void);
 void openblas_set_num_threads(int number);

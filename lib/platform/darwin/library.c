@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <mach-o/dyld.h>
-#include <stdint.h>
 #include <stdio.h>
 
 /* A handle does not name its file: the one of those that are loaded whose handle it is. */
@@ -23,10 +22,3 @@ bool tdmi_library_path(void *library, char *path, size_t size) {
 }
 
 bool tdmi_library_can_load(void) { return true; }
-
-void tdmi_library_stay(void) {
-    Dl_info own;
-    const void *here = (const void *)(uintptr_t)&tdmi_library_stay;
-    if (dladdr(here, &own) && own.dli_fname)
-        (void)dlopen(own.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
-}

@@ -27,6 +27,3 @@ bool tdmi_library_can_load(void) {
     dl_iterate_phdr(look_for_interpreter, &is_dynamic);
     return is_dynamic;
 }
-
-/* The library is linked with -z nodelete. */
-void tdmi_library_stay(void) {}

@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,10 +28,24 @@ static bool is_absent(const char *file, const char *why) {
     return why && strncmp(why, file, length) == 0 && why[length] == ':';
 }
 
+/* A library that is opened may bind this thread to one core, and so all threads that it makes: GNU's OpenMP does where
+ * OMP_PROC_BIND is set. */
+static void *open_unbound(const char *file, int flags) {
+#ifdef CPU_SETSIZE
+    cpu_set_t cores;
+    const bool known = sched_getaffinity(0, sizeof cores, &cores) == 0;
+    void *library = dlopen(file, flags);
+    if (known) (void)sched_setaffinity(0, sizeof cores, &cores);
+    return library;
+#else
+    return dlopen(file, flags);
+#endif
+}
+
 void *tdmi_library_load(const char *file, unsigned how, unsigned *failure, char *why, size_t size) {
     const int flags =
         (how & TDMI_LOAD_LAZY ? RTLD_LAZY : RTLD_NOW) | (how & TDMI_LOAD_LOADED ? RTLD_NOLOAD : 0);
-    void *library = dlopen(file, flags | RTLD_LOCAL);
+    void *library = open_unbound(file, flags | RTLD_LOCAL);
     *failure = 0;
     if (library) return library;
     const char *reason = dlerror();
@@ -46,3 +62,10 @@ void tdmi_library_visit_drivers(void (*visit)(void *context, const char *file), 
 }
 
 void tdmi_library_unload(void *library) { (void)dlclose(library); }
+
+void tdmi_library_stay(void) {
+    Dl_info own;
+    const void *here = (const void *)(uintptr_t)&tdmi_library_stay;
+    if (tdmi_library_can_load() && dladdr(here, &own) && own.dli_fname)
+        (void)dlopen(own.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+}
