@@ -1,7 +1,7 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # tandem_export(TARGET): the symbols of a shared library that programs see, tdm_ alone, with the version that ELF files
-# have for each; a Mach-O file has one for all, and a DLL what TDM_API says. Nothing may be undefined, but on FreeBSD
-# environ, which programs have.
+# have for each; a Mach-O file has one for all, and a DLL what TDM_API says. Nothing may be undefined, but what programs
+# have: on FreeBSD environ, and with Clang the functions of its sanitizers.
 function(tandem_export target)
   if(APPLE) # not those of a static jansson
     set(list ${PROJECT_BINARY_DIR}/exported.txt)
@@ -10,7 +10,7 @@ function(tandem_export target)
   elseif(NOT WIN32)
     set(map ${PROJECT_SOURCE_DIR}/lib/tandem.map)
     target_link_options(${target} PRIVATE -Wl,--version-script=${map}
-      $<$<NOT:$<PLATFORM_ID:FreeBSD>>:-Wl,-z,defs>)
+      $<$<NOT:$<OR:$<PLATFORM_ID:FreeBSD>,$<C_COMPILER_ID:Clang>>>:-Wl,-z,defs>)
     set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
   endif()
 endfunction()

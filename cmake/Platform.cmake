@@ -4,10 +4,12 @@
 set(platform ${CMAKE_CURRENT_SOURCE_DIR}/lib/platform)
 set(TANDEM_PLATFORM_FILES "")
 set(TANDEM_PLATFORM_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
+set(TANDEM_PC_LIBRARIES "-ldl -lpthread") # the same for pkg-config
 set(TANDEM_EXPORTS "") # definitions for a shared library's own files
 if(WIN32)
   set(folders windows)
   set(TANDEM_PLATFORM_LIBRARIES advapi32 ntdll)
+  set(TANDEM_PC_LIBRARIES "-ladvapi32 -lntdll")
   set(TANDEM_EXPORTS TDM_EXPORTS)
 elseif(APPLE)
   set(folders posix darwin)

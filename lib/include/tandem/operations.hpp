@@ -209,10 +209,10 @@ inline Tensor cast(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
 
 /* ---- reduce.h: over the dimensions named, or all. keep leaves them with extent 1. ---- */
 
-/** A reduction whose result has the dtype RESULT(x's). */
+/** A reduction whose result has the dtype RESULT(x's). In parentheses as <windows.h> has macros max and min. */
 #define TANDEM_REDUCTION(name, RESULT)                                                             \
-    inline Tensor name(const Queue &queue, const Tensor &x, const std::vector<int> &dims = {},     \
-                       bool keep = false) {                                                        \
+    inline Tensor(name)(const Queue &queue, const Tensor &x, const std::vector<int> &dims = {},    \
+                        bool keep = false) {                                                       \
         return detail::into(detail::make_reduced(queue, x, dims, keep, RESULT), tdm_##name, queue, \
                             x, dims.empty() ? nullptr : dims.data(), dims.size());                 \
     }

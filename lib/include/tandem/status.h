@@ -22,9 +22,7 @@ extern "C" {
 #endif
 
 /** A function of the library. */
-#if defined(TDM_STATIC)
-#define TDM_API
-#elif defined(_WIN32) && defined(TDM_EXPORTS) /* in the library's own files */
+#if defined(_WIN32) && defined(TDM_EXPORTS) /* in the library's own files */
 #define TDM_API __declspec(dllexport)
 #elif defined(__GNUC__) && !defined(_WIN32)
 #define TDM_API __attribute__((visibility("default")))
