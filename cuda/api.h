@@ -63,6 +63,7 @@
     X(cuModuleGetFunction)                                                                         \
     X(cuFuncGetAttribute)                                                                          \
     X(cuLaunchKernel)                                                                              \
+    X(cuThreadExchangeStreamCaptureMode)                                                           \
     X(cuStreamBeginCapture_v2)                                                                     \
     X(cuStreamEndCapture)                                                                          \
     X(cuGraphLaunch)                                                                               \
@@ -93,7 +94,6 @@
 
 #define TDMI_CUBLAS_LIST(X)                                                                        \
     X(cublasCreate_v2)                                                                             \
-    X(cublasDestroy_v2)                                                                            \
     X(cublasSetStream_v2)                                                                          \
     X(cublasSetWorkspace_v2)                                                                       \
     X(cublasSetMathMode)                                                                           \

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const size_t workspace_bytes = (size_t)32 << 20;
-
 /* A factor in the type that the products are scaled in. */
 typedef union factor {
     float f32;
@@ -61,35 +59,56 @@ static bool is_float(tdm_dtype dtype) {
     return dtype == TDM_F32 || dtype == TDM_F64 || dtype == TDM_F16 || dtype == TDM_BF16;
 }
 
-/* To end a handle is a wait for the whole device, which invalidates every capture on it. */
-static void end_handles(tdmi_bdevice *device, cublasHandle_t plain, cublasLtHandle_t lt) {
-    tdmi_cuda_await_captures(device);
-    if (plain) (void)tdmi_cublas.cublasDestroy_v2(plain);
-    if (lt) (void)tdmi_cublaslt.cublasLtDestroy(lt);
-    tdmi_cuda_allow_captures(device);
+/* A device's handles, which its queues share. To destroy one is a wait for the whole device, which no capture on it
+ * survives, the program's included; so they stay until the process ends, as contexts do. */
+typedef struct device_handles {
+    cublasLtHandle_t lt;
+    cublasHandle_t plain; /* NULL until needed */
+    bool plain_refused;
+    cudaStream_t stream; /* that `plain` works in, with this workspace */
+    void *workspace;
+} device_handles;
+
+static tdmi_mutex lock = TDMI_MUTEX_INIT; /* of the handles, and of the calls with a plain one */
+static device_handles handles[TDMI_CUDA_MAX_DEVICES];
+
+static tdm_status find_lt(tdmi_cublas_state *state) {
+    TDMI_LOCKED(&lock);
+    device_handles *h = &handles[state->device->ordinal];
+    cublasStatus_t error = h->lt ? CUBLAS_STATUS_SUCCESS : tdmi_cublaslt.cublasLtCreate(&h->lt);
+    if (error != CUBLAS_STATUS_SUCCESS) h->lt = NULL;
+    state->lt = h->lt;
+    if (error == CUBLAS_STATUS_SUCCESS) return TDM_OK;
+    return tdmi_fail(error == CUBLAS_STATUS_ALLOC_FAILED ? TDM_ERROR_OUT_OF_MEMORY
+                                                         : TDM_ERROR_UNAVAILABLE,
+                     "cublasLtCreate: cuBLAS status %d", (int)error);
+}
+
+static cublasStatus_t make_plain(const tdmi_bdevice *device, cublasHandle_t *made) {
+    tdmi_cuda_calls calls;
+    if (tdmi_cuda_begin(device, &calls) != TDM_OK) return CUBLAS_STATUS_NOT_INITIALIZED;
+    cublasStatus_t error = tdmi_cublas.cublasCreate_v2(made);
+    if (error == CUBLAS_STATUS_SUCCESS)
+        error = tdmi_cublas.cublasSetMathMode(
+            *made,
+            (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+    tdmi_cuda_end(&calls);
+    return error;
 }
 
 /* Makes the plain handle at its first use; false when cuBLAS is missing or refuses. Not while the queue's
- * work is captured, as a handle that turns out useless is given back by a wait for the device. */
-static bool has_plain(tdmi_cublas_state *state) {
-    if (state->plain) return true;
-    if (state->plain_refused || tdmi_cuda_is_captured(state->queue)) return false;
-    state->plain_refused = true;
+ * work is captured. */
+static bool has_plain(const tdmi_cublas_state *state) {
+    TDMI_LOCKED(&lock);
+    device_handles *h = &handles[state->device->ordinal];
+    if (h->plain || h->plain_refused || tdmi_cuda_is_captured(state->queue)) return h->plain;
+    h->plain_refused = true;
     if (tdmi_cublas_open() != TDM_OK) return false;
-    cublasHandle_t handle = NULL;
-    cublasStatus_t error = tdmi_cublas.cublasCreate_v2(&handle);
-    state->plain_refused = error != CUBLAS_STATUS_ALLOC_FAILED; /* which may not last */
-    if (error != CUBLAS_STATUS_SUCCESS) return false;
-    error = tdmi_cublas.cublasSetMathMode(
-        handle,
-        (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
-    if (error != CUBLAS_STATUS_SUCCESS) {
-        end_handles(state->device, handle, NULL);
-        return false;
-    }
-    state->plain = handle;
-    state->plain_refused = false;
-    return true;
+    cublasHandle_t made = NULL;
+    cublasStatus_t error = make_plain(state->device, &made);
+    h->plain_refused = error != CUBLAS_STATUS_ALLOC_FAILED; /* which may not last */
+    if (error == CUBLAS_STATUS_SUCCESS) h->plain = made;
+    return h->plain;
 }
 
 static bool has_epilogue(const tdmi_gemm *gemm) {
@@ -126,26 +145,26 @@ static tdmi_blas_support supports(void *opaque, const tdmi_gemm *gemm) {
     tdmi_gemm arranged;
     if (!is_float(gemm->dtype) || !arrange(gemm, &arranged)) return TDMI_BLAS_NO;
     if (tdmi_cublas_epilogue(&arranged) < 0) return TDMI_BLAS_NO;
-    bool pushed;
-    if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return TDMI_BLAS_NO;
+    bool entered;
+    if (tdmi_cuda_enter(state->device, &entered) != TDM_OK) return TDMI_BLAS_NO;
     /* All pieces but the last have one plan. */
     const int64_t rest = (arranged.batch - 1) / TDMI_CUBLAS_MAX_BATCH * TDMI_CUBLAS_MAX_BATCH;
     const tdmi_gemm first = piece_of(&arranged, 0), last = piece_of(&arranged, rest);
     const bool supported =
         piece_supported(state, &first) && (rest == 0 || piece_supported(state, &last));
-    tdmi_cuda_leave(pushed);
+    tdmi_cuda_leave(entered);
     return supported ? TDMI_BLAS_YES : TDMI_BLAS_NO;
 }
 
 static int algorithms(void *opaque, const tdmi_gemm *gemm) {
     tdmi_cublas_state *state = opaque;
     tdmi_gemm arranged;
-    bool pushed;
+    bool entered;
     if (!arrange(gemm, &arranged) || arranged.batch > TDMI_CUBLAS_MAX_BATCH) return 1;
-    if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return 1;
+    if (tdmi_cuda_enter(state->device, &entered) != TDM_OK) return 1;
     const tdmi_lt_plan *plan = tdmi_lt_find_plan(state, &arranged);
     const int count = plan ? plan->algorithms : 1;
-    tdmi_cuda_leave(pushed);
+    tdmi_cuda_leave(entered);
     return count;
 }
 
@@ -168,26 +187,36 @@ static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdm
         state->lt, plan->operation, &alpha,
         tdmi_cublas_address(gemm->b, gemm->b_offset, gemm->dtype), plan->a,
         tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype), plan->b, &beta, c, plan->c, c,
-        plan->c, &plan->algorithm, state->workspace, state->workspace_size, state->queue->stream);
-    /* The heuristic may promise too much: such a plan is given up for plain cuBLAS. */
-    if (error == CUBLAS_STATUS_NOT_SUPPORTED) plan->usable = false;
-    return error == CUBLAS_STATUS_SUCCESS ? TDM_OK
-                                          : blas_fail(state, error, "cublasLtMatmul", gemm);
+        plan->c, &plan->algorithm, state->workspace, TDMI_CUBLAS_WORKSPACE_BYTES,
+        state->queue->stream);
+    if (error == CUBLAS_STATUS_SUCCESS) return TDM_OK;
+    const tdm_status status = blas_fail(state, error, "cublasLtMatmul", gemm);
+    /* The heuristic may promise too much, such as a launch that fails where a matrix spans 2^31 elements (NVIDIA/raft
+     * 3097): such a plan is given up for plain cuBLAS. */
+    if (error == CUBLAS_STATUS_NOT_SUPPORTED ||
+        (error == CUBLAS_STATUS_EXECUTION_FAILED && status == TDM_ERROR_BACKEND && gemm->beta == 0))
+        plan->usable = false;
+    return status;
 }
 
-/* The plain handle works in a stream that is set once. Setting it resets the workspace, so the stream
- * comes first. */
-static cublasStatus_t use_stream(tdmi_cublas_state *state) {
-    if (state->plain_stream == state->queue->stream) return CUBLAS_STATUS_SUCCESS;
-    cublasStatus_t error = tdmi_cublas.cublasSetStream_v2(state->plain, state->queue->stream);
-    if (error == CUBLAS_STATUS_SUCCESS && state->workspace)
-        error = tdmi_cublas.cublasSetWorkspace_v2(state->plain, state->workspace,
-                                                  state->workspace_size);
-    state->plain_stream = error == CUBLAS_STATUS_SUCCESS ? state->queue->stream : NULL;
+/* Setting a stream resets the workspace, so the stream comes first. */
+static cublasStatus_t use_stream(const tdmi_cublas_state *state, device_handles *h) {
+    if (h->stream == state->queue->stream && h->workspace == state->workspace)
+        return CUBLAS_STATUS_SUCCESS;
+    h->stream = NULL;
+    cublasStatus_t error = tdmi_cublas.cublasSetStream_v2(h->plain, state->queue->stream);
+    if (error == CUBLAS_STATUS_SUCCESS)
+        error = tdmi_cublas.cublasSetWorkspace_v2(h->plain, state->workspace,
+                                                  TDMI_CUBLAS_WORKSPACE_BYTES);
+    if (error != CUBLAS_STATUS_SUCCESS) return error;
+    h->stream = state->queue->stream;
+    h->workspace = state->workspace;
     return error;
 }
 
 static tdm_status run_plain(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
+    TDMI_LOCKED(&lock);
+    device_handles *h = &handles[state->device->ordinal];
     factor alpha = factor_of(gemm->dtype, gemm->alpha), beta = factor_of(gemm->dtype, gemm->beta);
     cudaDataType_t type = tdmi_cublas_data_type(gemm->dtype);
     cublasOperation_t first = gemm->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -196,16 +225,16 @@ static tdm_status run_plain(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
     const void *a = tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype);
     void *c = tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype);
     cublasComputeType_t compute = tdmi_cublas_compute_type(gemm);
-    cublasStatus_t error = use_stream(state);
+    cublasStatus_t error = use_stream(state, h);
     if (error != CUBLAS_STATUS_SUCCESS) return blas_fail(state, error, "cublasSetStream", gemm);
     if (tdmi_cublas.cublasGemmStridedBatchedEx_64)
         error = tdmi_cublas.cublasGemmStridedBatchedEx_64(
-            state->plain, first, second, gemm->n, gemm->m, gemm->k, &alpha, b, type, gemm->ldb,
+            h->plain, first, second, gemm->n, gemm->m, gemm->k, &alpha, b, type, gemm->ldb,
             gemm->b_stride, a, type, gemm->lda, gemm->a_stride, &beta, c, type, gemm->ldc,
             gemm->c_stride, gemm->batch, compute, CUBLAS_GEMM_DEFAULT);
     else
         error = tdmi_cublas.cublasGemmStridedBatchedEx(
-            state->plain, first, second, (int)gemm->n, (int)gemm->m, (int)gemm->k, &alpha, b, type,
+            h->plain, first, second, (int)gemm->n, (int)gemm->m, (int)gemm->k, &alpha, b, type,
             (int)gemm->ldb, gemm->b_stride, a, type, (int)gemm->lda, gemm->a_stride, &beta, c, type,
             (int)gemm->ldc, gemm->c_stride, (int)gemm->batch, compute, CUBLAS_GEMM_DEFAULT);
     return error == CUBLAS_STATUS_SUCCESS
@@ -241,39 +270,26 @@ static tdm_status gemm(void *opaque, const tdmi_gemm *product) {
     return status;
 }
 
-static tdm_status attach_inside(tdmi_cublas_state *state) {
-    cublasStatus_t error = tdmi_cublaslt.cublasLtCreate(&state->lt);
-    if (error != CUBLAS_STATUS_SUCCESS) {
-        state->lt = NULL;
-        return tdmi_fail(error == CUBLAS_STATUS_ALLOC_FAILED ? TDM_ERROR_OUT_OF_MEMORY
-                                                             : TDM_ERROR_UNAVAILABLE,
-                         "cublasLtCreate: cuBLAS status %d", (int)error);
-    }
-    if (tdmi_cuda_succeeds(tdmi_cudart.cudaMalloc(&state->workspace, workspace_bytes)))
-        state->workspace_size = workspace_bytes;
-    else
-        state->workspace = NULL;
-    return TDM_OK;
-}
-
 static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *opaque) {
     tdmi_cublas_state *state = opaque;
     TDMI_TRY(tdmi_cublaslt_open());
-    TDMI_CUDA_ENTER(device);
+    TDMI_CUDA_BEGIN(device);
     state->device = device;
     state->queue = queue;
-    return attach_inside(state);
+    TDMI_TRY(find_lt(state));
+    /* Another workspace would be other algorithms, and so other last digits: without it there is no provider. */
+    return tdmi_cuda_check(tdmi_cudart.cudaMalloc(&state->workspace, TDMI_CUBLAS_WORKSPACE_BYTES),
+                           "cudaMalloc of cuBLAS's workspace of 32 MiB");
 }
 
 static void detach(void *opaque) {
     tdmi_cublas_state *state = opaque;
-    bool pushed;
-    if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return;
+    tdmi_cuda_calls calls;
+    if (tdmi_cuda_begin(state->device, &calls) != TDM_OK) return;
     for (size_t i = 0; i < TDMI_LT_PLANS; i++)
         tdmi_lt_drop_plan(&state->plans[i]);
-    end_handles(state->device, state->plain, state->lt);
-    if (state->workspace) (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFree(state->workspace));
-    tdmi_cuda_leave(pushed);
+    (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFree(state->workspace));
+    tdmi_cuda_end(&calls);
     memset(state, 0, sizeof *state);
 }
 

@@ -169,7 +169,7 @@ static cublasStatus_t make_operation(const tdmi_gemm *gemm, const tdmi_lt_key *k
 
 /* The limits of an algorithm: our workspace, the alignment there is, and for the 16-bit types no
  * partial sums rounded to 16 bits. */
-static cublasStatus_t make_preference(const tdmi_cublas_state *state, const tdmi_lt_key *key,
+static cublasStatus_t make_preference(const tdmi_lt_key *key,
                                       cublasLtMatmulPreference_t *preference) {
     cublasStatus_t error = tdmi_cublaslt.cublasLtMatmulPreferenceCreate(preference);
     if (error != CUBLAS_STATUS_SUCCESS) {
@@ -177,7 +177,7 @@ static cublasStatus_t make_preference(const tdmi_cublas_state *state, const tdmi
         return error;
     }
     bool narrow = key->dtype == TDM_F16 || key->dtype == TDM_BF16;
-    uint64_t workspace = state->workspace_size;
+    uint64_t workspace = TDMI_CUBLAS_WORKSPACE_BYTES;
     uint32_t reduction =
         narrow ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_MASK;
     uint32_t a = key->b_alignment, b = key->a_alignment, c = key->c_alignment;
@@ -205,7 +205,7 @@ static bool choose_algorithm(const tdmi_cublas_state *state, tdmi_lt_plan *plan)
     cublasLtMatmulPreference_t preference = NULL;
     cublasLtMatmulHeuristicResult_t results[CANDIDATES];
     int count = 0;
-    cublasStatus_t error = make_preference(state, &plan->key, &preference);
+    cublasStatus_t error = make_preference(&plan->key, &preference);
     if (error == CUBLAS_STATUS_SUCCESS)
         error = tdmi_cublaslt.cublasLtMatmulAlgoGetHeuristic(state->lt, plan->operation, plan->a,
                                                              plan->b, plan->c, plan->c, preference,
@@ -214,7 +214,7 @@ static bool choose_algorithm(const tdmi_cublas_state *state, tdmi_lt_plan *plan)
     if (error != CUBLAS_STATUS_SUCCESS) return error != CUBLAS_STATUS_ALLOC_FAILED;
     for (int i = 0; i < count; i++) {
         if (results[i].state != CUBLAS_STATUS_SUCCESS ||
-            results[i].workspaceSize > state->workspace_size)
+            results[i].workspaceSize > TDMI_CUBLAS_WORKSPACE_BYTES)
             continue;
         if (plan->algorithms++ != plan->key.algorithm) continue;
         plan->algorithm = results[i].algo;
@@ -269,7 +269,7 @@ static tdmi_lt_plan *find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm) 
 }
 
 /* The plan of an arranged product; NULL when cuBLASLt cannot run it. The heuristic may have fewer algorithms
- * than when one was chosen: for other leading dimensions, or with less workspace. */
+ * than when one was chosen: for other leading dimensions. */
 tdmi_lt_plan *tdmi_lt_find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
     tdmi_lt_plan *plan = find_plan(state, gemm);
     if (plan || gemm->algorithm == 0) return plan;

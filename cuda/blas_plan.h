@@ -8,6 +8,7 @@
 
 enum {
     TDMI_LT_PLANS = 256,
+    TDMI_CUBLAS_WORKSPACE_BYTES = 32 << 20,
     TDMI_CUBLAS_MAX_BATCH = 65535 /* of one call: some kernels launch a batch as a z dimension */
 };
 
@@ -38,11 +39,7 @@ typedef struct tdmi_cublas_state {
     tdmi_bdevice *device;
     tdmi_bqueue *queue;
     cublasLtHandle_t lt;
-    cublasHandle_t plain; /* NULL until needed */
-    bool plain_refused;
-    cudaStream_t plain_stream; /* that it works in */
     void *workspace;
-    size_t workspace_size; /* 0 when memory was short: fewer algorithms then qualify */
     uint32_t next_victim;
     tdmi_lt_plan *recent; /* the plan that was found last: most often the next one, too */
     tdmi_lt_plan plans[TDMI_LT_PLANS];

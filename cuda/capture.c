@@ -3,31 +3,6 @@
  * in the queue's usual stream, or wait for it, while this one captures. */
 #include "cuda_backend.h"
 
-static bool enter(tdmi_bdevice *device) {
-    TDMI_LOCKED(&device->captures);
-    if (device->is_waited_for) return false;
-    device->capturing++;
-    return true;
-}
-
-static void leave(tdmi_bdevice *device) {
-    TDMI_LOCKED(&device->captures);
-    if (--device->capturing == 0) tdmi_cond_broadcast(&device->captures_changed);
-}
-
-void tdmi_cuda_await_captures(tdmi_bdevice *device) {
-    TDMI_LOCKED(&device->captures);
-    while (device->capturing > 0 || device->is_waited_for)
-        tdmi_cond_wait(&device->captures_changed, &device->captures);
-    device->is_waited_for = true;
-}
-
-void tdmi_cuda_allow_captures(tdmi_bdevice *device) {
-    TDMI_LOCKED(&device->captures);
-    device->is_waited_for = false;
-    tdmi_cond_broadcast(&device->captures_changed);
-}
-
 static tdm_status begin(tdmi_bqueue *queue) {
     if (!queue->capturing) {
         cudaStream_t made = NULL;
@@ -48,13 +23,8 @@ static tdm_status begin(tdmi_bqueue *queue) {
 tdm_status tdmi_cuda_capture_begin(tdmi_bqueue *queue) {
     if (!tdmi_cudrv.cuGraphInstantiateWithFlags)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "this driver is older than CUDA 11.4");
-    TDMI_CUDA_ENTER(queue->device);
-    /* A wait for the device may take as long as another process does, and this thread must not. */
-    if (!enter(queue->device))
-        return tdmi_fail(TDM_ERROR_BACKEND, "a thread waits for the whole device");
-    const tdm_status status = begin(queue);
-    if (status != TDM_OK) leave(queue->device);
-    return status;
+    TDMI_CUDA_BEGIN(queue->device);
+    return begin(queue);
 }
 
 /* A graph of the same shape takes over the new arguments, which is cheaper than to make another one. */
@@ -75,8 +45,8 @@ static tdm_status instantiate(tdmi_bcapture *capture, CUgraph graph) {
 
 /* The queue's work goes to its own stream again, whatever became of the capture. */
 static tdm_status end(tdmi_bqueue *queue, CUgraph *graph) {
-    bool pushed;
-    tdm_status status = tdmi_cuda_enter(queue->device, &pushed);
+    tdmi_cuda_calls calls;
+    tdm_status status = tdmi_cuda_begin(queue->device, &calls);
     if (status == TDM_OK) {
         status = tdmi_cuda_check(
             (cudaError_t)tdmi_cudrv.cuStreamEndCapture((CUstream)queue->capturing, graph),
@@ -85,17 +55,16 @@ static tdm_status end(tdmi_bqueue *queue, CUgraph *graph) {
             (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->capturing));
             queue->capturing = NULL;
         }
-        tdmi_cuda_leave(pushed);
+        tdmi_cuda_end(&calls);
     }
     queue->stream = queue->own;
-    leave(queue->device);
     return status;
 }
 
 tdm_status tdmi_cuda_capture_end(tdmi_bqueue *queue, tdmi_bcapture *capture) {
     CUgraph graph = NULL;
     TDMI_TRY(end(queue, &graph));
-    TDMI_CUDA_ENTER(queue->device);
+    TDMI_CUDA_BEGIN(queue->device);
     if (capture) capture->device = queue->device;
     tdm_status status = capture ? instantiate(capture, graph) : TDM_OK;
     (void)tdmi_cudrv.cuGraphDestroy(graph);
@@ -111,9 +80,9 @@ tdm_status tdmi_cuda_capture_run(tdmi_bqueue *queue, tdmi_bcapture *capture) {
 
 /* A graph that is still running is freed by the driver when it is done. */
 void tdmi_cuda_capture_deinit(tdmi_bcapture *capture) {
-    bool pushed;
-    if (!capture->graph || tdmi_cuda_enter(capture->device, &pushed) != TDM_OK) return;
+    tdmi_cuda_calls calls;
+    if (!capture->graph || tdmi_cuda_begin(capture->device, &calls) != TDM_OK) return;
     (void)tdmi_cudrv.cuGraphExecDestroy(capture->graph);
-    tdmi_cuda_leave(pushed);
+    tdmi_cuda_end(&calls);
     capture->graph = NULL;
 }

@@ -16,10 +16,6 @@ struct tdmi_bdevice {
     int capability;                           /* 10 * major + minor */
     CUcontext context;                        /* the primary context, kept until the process ends */
     atomic_bool peers[TDMI_CUDA_MAX_DEVICES]; /* [ordinal]: access to its memory was requested */
-    tdmi_mutex captures;                      /* of these two */
-    tdmi_cond captures_changed;
-    int capturing; /* queues whose work is captured, during which nothing may wait for the whole device */
-    bool is_waited_for; /* something does, so that no capture begins */
 };
 
 struct tdmi_bqueue {
@@ -131,10 +127,6 @@ static inline int tdmi_cuda_capability(const tdmi_cuda_entry *record) {
     return 10 * record->major + record->minor;
 }
 
-/* From await to allow no queue of the device is captured, and none begins to be (capture.c). */
-void tdmi_cuda_await_captures(tdmi_bdevice *device);
-void tdmi_cuda_allow_captures(tdmi_bdevice *device);
-
 /* The functions of the table. Between enter and leave the device's context is current for this thread; leave restores
  * what was current before. Neither makes a context. Leave after every enter that succeeded. */
 /* clang-format off */
@@ -148,11 +140,28 @@ void tdmi_cuda_allow_captures(tdmi_bdevice *device);
 TDMI_BACKEND_TABLE(TDMI_BACKEND_DECLARE, tdmi_cuda)
 TDMI_CUDA_TABLE(TDMI_BACKEND_DECLARE, tdmi_cuda)
 
-/* Enters until the block ends; returns from the calling function where that fails. */
+/* Enters until the block ends; returns from the calling function where that fails. For calls that no capture forbids:
+ * launches, products, copies, fills, and events that are recorded or that a stream waits for. */
 #define TDMI_CUDA_ENTER(device)                                                                    \
     __attribute__((cleanup(tdmi_cuda_leave_block))) bool tdmi_cuda_entered_ = false;               \
     TDMI_TRY(tdmi_cuda_enter(device, &tdmi_cuda_entered_))
 
 static inline void tdmi_cuda_leave_block(const bool *entered) { tdmi_cuda_leave(*entered); }
+
+/* Between begin and end the thread is entered and may call whatever CUDA has, while the program captures a stream in
+ * this thread or another one: in the mode that is CUDA's default, and PyTorch's, a capture would not survive cudaMalloc
+ * or cudaEventQuery. End after every begin that succeeded, with what begin filled in. */
+typedef struct tdmi_cuda_calls {
+    bool entered, relaxed;
+    CUstreamCaptureMode mode; /* the thread's before */
+} tdmi_cuda_calls;
+
+tdm_status tdmi_cuda_begin(const tdmi_bdevice *device, tdmi_cuda_calls *calls) TDM_MUST_USE;
+void tdmi_cuda_end(const tdmi_cuda_calls *calls);
+
+/* Begins, and ends where the block does; returns from the calling function where that fails. */
+#define TDMI_CUDA_BEGIN(device)                                                                    \
+    __attribute__((cleanup(tdmi_cuda_end))) tdmi_cuda_calls tdmi_cuda_calls_ = {0};                \
+    TDMI_TRY(tdmi_cuda_begin(device, &tdmi_cuda_calls_))
 
 #endif

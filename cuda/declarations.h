@@ -22,7 +22,6 @@ enum { TDMI_CUDA_OLDEST = 11080, TDMI_CUDA_NEWEST = 13990 };
 /* The functions that are resolved of cuBLASLt; those of the other libraries are in api.h. */
 #define TDMI_CUBLASLT_LIST(X)                                                                      \
     X(cublasLtCreate)                                                                              \
-    X(cublasLtDestroy)                                                                             \
     X(cublasLtGetVersion)                                                                          \
     X(cublasLtMatmul)                                                                              \
     X(cublasLtMatmulAlgoGetHeuristic)                                                              \
@@ -170,7 +169,10 @@ typedef struct CUuuid_st {
 /* --- NVRTC: types -------------------------------------------------------------------------------
  */
 
-typedef enum CUstreamCaptureMode_enum { CU_STREAM_CAPTURE_MODE_RELAXED = 2 } CUstreamCaptureMode;
+typedef enum CUstreamCaptureMode_enum {
+    CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
+    CU_STREAM_CAPTURE_MODE_RELAXED = 2
+} CUstreamCaptureMode;
 
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
@@ -361,6 +363,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                         CUstream stream, void **arguments, void **extra);
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *context);
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream);

@@ -23,7 +23,7 @@ static tdm_status make_context(int ordinal, CUcontext *context) {
 /* A context that a fault has ended stays ended, also when the device is opened again. */
 static tdm_status check_context(const tdmi_bdevice *device) {
     size_t available = 0, total = 0;
-    TDMI_CUDA_ENTER(device);
+    TDMI_CUDA_BEGIN(device);
     cudaError_t error = tdmi_cudart.cudaMemGetInfo(&available, &total);
     tdm_status status = tdmi_cuda_check(error, "cudaMemGetInfo");
     return status == TDM_ERROR_DEVICE_LOST ? status : TDM_OK;
@@ -44,19 +44,10 @@ tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) {
     device->ordinal = ordinal;
     device->capability = tdmi_cuda_capability(entry);
     device->context = context;
-    TDMI_TRY(check_context(device));
-    if (tdmi_mutex_init(&device->captures)) {
-        if (tdmi_cond_init(&device->captures_changed)) return TDM_OK;
-        tdmi_mutex_destroy(&device->captures);
-    }
-    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of a device");
+    return check_context(device);
 }
 
-void tdmi_cuda_device_deinit(tdmi_bdevice *device) {
-    tdmi_cond_destroy(&device->captures_changed);
-    tdmi_mutex_destroy(&device->captures);
-    device->context = NULL;
-}
+void tdmi_cuda_device_deinit(tdmi_bdevice *device) { device->context = NULL; }
 
 tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) {
     CUcontext current = NULL;
@@ -82,11 +73,24 @@ void tdmi_cuda_leave(bool pushed) {
     if (pushed) (void)tdmi_cudrv.cuCtxPopCurrent_v2(&context);
 }
 
+tdm_status tdmi_cuda_begin(const tdmi_bdevice *device, tdmi_cuda_calls *calls) {
+    *calls = (tdmi_cuda_calls){.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+    TDMI_TRY(tdmi_cuda_enter(device, &calls->entered));
+    calls->relaxed = tdmi_cudrv.cuThreadExchangeStreamCaptureMode(&calls->mode) == CUDA_SUCCESS;
+    return TDM_OK;
+}
+
+void tdmi_cuda_end(const tdmi_cuda_calls *calls) {
+    CUstreamCaptureMode mode = calls->mode;
+    if (calls->relaxed) (void)tdmi_cudrv.cuThreadExchangeStreamCaptureMode(&mode);
+    tdmi_cuda_leave(calls->entered);
+}
+
 uint64_t tdmi_cuda_device_free_memory(tdmi_bdevice *device) {
-    bool pushed;
-    if (tdmi_cuda_enter(device, &pushed) != TDM_OK) return TDM_UNKNOWN;
+    tdmi_cuda_calls calls;
+    if (tdmi_cuda_begin(device, &calls) != TDM_OK) return TDM_UNKNOWN;
     size_t available = 0, total = 0;
     bool known = tdmi_cuda_succeeds(tdmi_cudart.cudaMemGetInfo(&available, &total));
-    tdmi_cuda_leave(pushed);
+    tdmi_cuda_end(&calls);
     return known ? available : TDM_UNKNOWN;
 }

@@ -31,7 +31,7 @@ static tdm_status check_byte(const tdmi_bdevice *device, uintptr_t address) {
 tdm_status tdmi_cuda_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
                                bool *read_only) {
     const uintptr_t begin = (uintptr_t)handle;
-    TDMI_CUDA_ENTER(device);
+    TDMI_CUDA_BEGIN(device);
     TDMI_TRY(check_byte(device, begin));
     TDMI_TRY(check_byte(device, begin + size - 1));
     *mem = (tdmi_mem){.handle = handle};
@@ -64,7 +64,7 @@ tdm_status tdmi_cuda_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *f
                          "queue: the stream is a default stream (%p), which names another one in "
                          "another context or thread",
                          handle);
-    TDMI_CUDA_ENTER(device);
+    TDMI_CUDA_BEGIN(device);
     CUresult error = tdmi_cudrv.cuStreamGetCtx(handle, &context);
     TDMI_TRY(tdmi_cuda_check((cudaError_t)error, "queue: cuStreamGetCtx"));
     if (context != device->context)
@@ -82,13 +82,13 @@ tdm_status tdmi_cuda_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *f
 /* ---- events ---- */
 
 tdm_status tdmi_cuda_queue_wait_handle(tdmi_bqueue *queue, void *event) {
-    TDMI_CUDA_ENTER(queue->device);
+    TDMI_CUDA_BEGIN(queue->device);
     return tdmi_cuda_check(tdmi_cudart.cudaStreamWaitEvent(queue->own, event, 0),
                            "event: cudaStreamWaitEvent");
 }
 
 tdm_status tdmi_cuda_queue_record_handle(tdmi_bqueue *queue, void **event) {
-    TDMI_CUDA_ENTER(queue->device);
+    TDMI_CUDA_BEGIN(queue->device);
     return tdmi_cuda_check(tdmi_cudart.cudaEventRecord(*event, queue->own),
                            "event: cudaEventRecord");
 }

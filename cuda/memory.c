@@ -15,7 +15,7 @@ static tdm_status alloc_status(cudaError_t error, const char *call, size_t size)
 }
 
 tdm_status tdmi_cuda_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
-    TDMI_CUDA_ENTER(device);
+    TDMI_CUDA_BEGIN(device);
     void *pointer = NULL;
     tdm_status status = alloc_status(tdmi_cudart.cudaMalloc(&pointer, size), "cudaMalloc", size);
     *mem = (tdmi_mem){.handle = status == TDM_OK ? pointer : NULL};
@@ -23,11 +23,11 @@ tdm_status tdmi_cuda_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem)
 }
 
 void tdmi_cuda_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
-    bool pushed;
-    if (tdmi_cuda_enter(device, &pushed) == TDM_OK) {
+    tdmi_cuda_calls calls;
+    if (tdmi_cuda_begin(device, &calls) == TDM_OK) {
         /* Fails only on a lost device, whose memory is gone with its context. */
         (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFree(mem->handle));
-        tdmi_cuda_leave(pushed);
+        tdmi_cuda_end(&calls);
     }
     *mem = (tdmi_mem){0};
 }
@@ -38,7 +38,7 @@ tdm_status tdmi_cuda_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem
     *mem = (tdmi_mem){0};
     if (size > SIZE_MAX - PAGE)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of pinned host memory", size);
-    TDMI_CUDA_ENTER(device);
+    TDMI_CUDA_BEGIN(device);
     void *base = NULL;
     tdm_status status =
         alloc_status(tdmi_cudart.cudaHostAlloc(&base, size + PAGE, cudaHostAllocPortable),
@@ -51,10 +51,10 @@ tdm_status tdmi_cuda_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem
 }
 
 void tdmi_cuda_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
-    bool pushed;
-    if (tdmi_cuda_enter(device, &pushed) == TDM_OK) {
+    tdmi_cuda_calls calls;
+    if (tdmi_cuda_begin(device, &calls) == TDM_OK) {
         (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFreeHost(mem->handle));
-        tdmi_cuda_leave(pushed);
+        tdmi_cuda_end(&calls);
     }
     *mem = (tdmi_mem){0};
 }
@@ -99,7 +99,7 @@ static void ask_for_access(tdmi_bdevice *device, const tdmi_bdevice *other) {
 tdm_status tdmi_cuda_copy_peer(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
                                tdmi_bdevice *other, const tdmi_mem *destination,
                                size_t destination_offset, size_t size) {
-    TDMI_CUDA_ENTER(queue->device);
+    TDMI_CUDA_BEGIN(queue->device);
     ask_for_access(queue->device, other);
     return tdmi_cuda_check(tdmi_cudart.cudaMemcpyPeerAsync(
                                (char *)destination->handle + destination_offset, other->ordinal,

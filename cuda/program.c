@@ -247,16 +247,16 @@ tdm_status tdmi_cuda_program_build(tdmi_bdevice *device, const tdmi_program_sour
     if (source->buffers > TDMI_CUDA_MAX_BUFFERS)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s has %d buffers; at most %d are supported",
                          source->entry, source->buffers, TDMI_CUDA_MAX_BUFFERS);
-    TDMI_CUDA_ENTER(device);
+    TDMI_CUDA_BEGIN(device);
     program->device = device;
     return build(device, source, binary, program, result);
 }
 
 void tdmi_cuda_program_deinit(tdmi_bprogram *program) {
-    bool pushed;
-    if (tdmi_cuda_enter(program->device, &pushed) == TDM_OK) {
+    tdmi_cuda_calls calls;
+    if (tdmi_cuda_begin(program->device, &calls) == TDM_OK) {
         (void)tdmi_cudrv.cuModuleUnload(program->module);
-        tdmi_cuda_leave(pushed);
+        tdmi_cuda_end(&calls);
     }
     program->module = NULL;
 }

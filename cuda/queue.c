@@ -3,7 +3,7 @@
 #include "cuda_backend.h"
 
 tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
-    TDMI_CUDA_ENTER(device);
+    TDMI_CUDA_BEGIN(device);
     cudaStream_t stream = NULL;
     TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                              "cudaStreamCreateWithFlags"));
@@ -14,12 +14,12 @@ tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueu
 }
 
 void tdmi_cuda_queue_deinit(tdmi_bqueue *queue) {
-    bool pushed;
-    if (tdmi_cuda_enter(queue->device, &pushed) == TDM_OK) {
+    tdmi_cuda_calls calls;
+    if (tdmi_cuda_begin(queue->device, &calls) == TDM_OK) {
         if (queue->capturing)
             (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->capturing));
         if (!queue->adopted) (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->own));
-        tdmi_cuda_leave(pushed);
+        tdmi_cuda_end(&calls);
     }
     queue->own = queue->stream = queue->capturing = NULL;
 }
@@ -31,7 +31,7 @@ tdm_status tdmi_cuda_queue_flush(tdmi_bqueue *queue) {
 }
 
 tdm_status tdmi_cuda_queue_finish(tdmi_bqueue *queue) {
-    TDMI_CUDA_ENTER(queue->device);
+    TDMI_CUDA_BEGIN(queue->device);
     return tdmi_cuda_check(tdmi_cudart.cudaStreamSynchronize(queue->own), "cudaStreamSynchronize");
 }
 
@@ -43,12 +43,12 @@ tdm_status tdmi_cuda_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
 }
 
 void tdmi_cuda_event_deinit(tdmi_bevent *event) {
-    bool pushed;
-    if (tdmi_cuda_enter(event->device, &pushed) == TDM_OK) {
+    tdmi_cuda_calls calls;
+    if (tdmi_cuda_begin(event->device, &calls) == TDM_OK) {
         for (int kind = 0; kind < 2; kind++)
             if (event->kinds[kind])
                 (void)tdmi_cuda_succeeds(tdmi_cudart.cudaEventDestroy(event->kinds[kind]));
-        tdmi_cuda_leave(pushed);
+        tdmi_cuda_end(&calls);
     }
     tdmi_mutex_destroy(&event->lock);
     *event = (tdmi_bevent){0};
@@ -82,13 +82,13 @@ tdm_status tdmi_cuda_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
 }
 
 tdm_status tdmi_cuda_event_wait(tdmi_bevent *event) {
-    TDMI_CUDA_ENTER(event->device);
+    TDMI_CUDA_BEGIN(event->device);
     return tdmi_cuda_check(tdmi_cudart.cudaEventSynchronize(current(event)),
                            "cudaEventSynchronize");
 }
 
 tdm_status tdmi_cuda_event_query(tdmi_bevent *event, bool *done) {
-    TDMI_CUDA_ENTER(event->device);
+    TDMI_CUDA_BEGIN(event->device);
     cudaError_t error = tdmi_cudart.cudaEventQuery(current(event));
     *done = tdmi_cuda_succeeds(error);
     return *done || error == cudaErrorNotReady ? TDM_OK : tdmi_cuda_fail(error, "cudaEventQuery");
@@ -96,7 +96,7 @@ tdm_status tdmi_cuda_event_query(tdmi_bevent *event, bool *done) {
 
 tdm_status tdmi_cuda_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds) {
     float milliseconds = 0;
-    TDMI_CUDA_ENTER(start->device);
+    TDMI_CUDA_BEGIN(start->device);
     cudaError_t error =
         tdmi_cudart.cudaEventElapsedTime(&milliseconds, current(start), current(end));
     *seconds = (double)milliseconds * 1e-3;

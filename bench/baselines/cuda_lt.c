@@ -4,12 +4,12 @@
 #include "baselines/library.h"
 
 #define MEMBER(name) __typeof__(name) *name;
-static struct { TDMI_CUBLASLT_LIST(MEMBER) } lib;
+static struct { TDMI_CUBLASLT_LIST(MEMBER) MEMBER(cublasLtDestroy) } lib;
 #undef MEMBER
 
 bool bench_lt_load(void *library, char *why) {
 #define RESOLVE(name) &&bench_resolve(library, #name, &lib.name, why)
-    return library TDMI_CUBLASLT_LIST(RESOLVE);
+    return library TDMI_CUBLASLT_LIST(RESOLVE) RESOLVE(cublasLtDestroy);
 #undef RESOLVE
 }
 

@@ -208,6 +208,25 @@ Test(simulator, captures) {
     CHECK(cuda_sim_reports() == reports, "reported: %s", cuda_sim_last_report());
 }
 
+/* It forbids some calls in every thread that has not exchanged its mode. */
+Test(simulator, captures_in_the_default_mode) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUgraph graph = NULL;
+    void *more = NULL;
+    GIVES(0, cuInit(0));
+    GIVES(0, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    REPORTS(GIVES(cudaErrorStreamCaptureUnsupported, cudaMalloc(&more, 8)), "cudaMalloc|forbids");
+    GIVES(cudaErrorStreamCaptureInvalidated, cuStreamEndCapture(stream, &graph));
+    GIVES(0, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    GIVES(0, cuThreadExchangeStreamCaptureMode(&mode));
+    CHECK(mode == CU_STREAM_CAPTURE_MODE_GLOBAL, "mode %d", (int)mode);
+    GIVES(0, cudaMalloc(&more, 8));
+    GIVES(0, cuThreadExchangeStreamCaptureMode(&mode));
+    GIVES(0, cuStreamEndCapture(stream, &graph));
+    GIVES(0, cudaFree(more));
+    GIVES(0, cuGraphDestroy(graph));
+}
+
 /* A call that may wait for the device does so where the machine is one on which it does. */
 static void begin_implicit(void) {
     setenv("TDM_CUDA_SIM", "implicit=1 lazy=1", 1);

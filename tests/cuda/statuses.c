@@ -50,6 +50,31 @@ Test(statuses, of_errors) {
     tdm_device_release(device);
 }
 
+/* Where a library's memory is short, the pool gives back what it keeps. */
+Test(statuses, blas_in_the_pool_s_memory) {
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    tdm_buffer *kept = NULL;
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
+    tdm_tensor x = {0}, y = {0};
+    if (!OK(tdm_device_open("cuda:0", &device))) return;
+    OK(tdm_queue_create(device, 0, &queue));
+    OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(64, 64), &x));
+    OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(64, 64), &y));
+    OK(tdm_buffer_create(device, 1 << 20, &kept));
+    tdm_buffer_release(kept);
+    cuda_sim_fail("cublasLtMatmul", 1, false, CUBLAS_STATUS_ALLOC_FAILED);
+    OK(tdm_matmul(queue, NULL, &x, &x, &y));
+    CHECK(cuda_sim_calls("cublasLtMatmul") == 2, "%lu calls", cuda_sim_calls("cublasLtMatmul"));
+    OK(tdm_device_get_memory_stats(device, &stats));
+    CHECK(stats.cached == 0, "the pool keeps %llu bytes", (unsigned long long)stats.cached);
+    OK(tdm_queue_finish(queue));
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&y);
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+}
+
 /* Memory that is short for one product takes no library from the products after it. */
 Test(statuses, blas_without_memory) {
     static const char *const fails[] = {"cublasLtCreate", "cublasLtMatmulAlgoGetHeuristic",

@@ -13,6 +13,11 @@
     BEGIN(function);                                                                               \
     CUcontext context = sim_context(&error);                                                       \
     if (!context) return (cudaError_t)sim_set_error(error)
+/* Of a call that may not be made during a capture in the default mode. */
+#define BEGIN_UNCAPTURED(function)                                                                 \
+    BEGIN(function);                                                                               \
+    error = sim_check_captures(function);                                                          \
+    if (error) return (cudaError_t)sim_set_error(error)
 #define BEGIN_DRIVER(function)                                                                     \
     int error = sim_fault(function);                                                               \
     if (!error) error = sim_driver_error();                                                        \

@@ -14,6 +14,7 @@ struct cublasContext {
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) {
     BLAS_FAULT("cublasCreate");
+    if (sim_check_captures("cublasCreate")) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!handle) return BLAS_DEFECT("cublasCreate: no place for the handle");
     int error = 0;
     CUcontext context = sim_context(&error);

@@ -13,6 +13,7 @@ size_t cublasLtGetVersion(void) {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
     BLAS_FAULT("cublasLtCreate");
+    if (sim_check_captures("cublasLtCreate")) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!handle) return BLAS_DEFECT("cublasLtCreate: no place for the handle");
     int error = 0;
     CUcontext context = sim_context(&error);

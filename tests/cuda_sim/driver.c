@@ -147,9 +147,15 @@ CUresult cuMemsetD2D32Async(CUdeviceptr start, size_t pitch, unsigned value, siz
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
     BEGIN_DRIVER("cuStreamBeginCapture");
-    if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) sim_report("a capture that forbids other threads");
     error = sim_stream_check(stream, "cuStreamBeginCapture");
-    return (CUresult)(error ? error : sim_stream_begin_capture(stream));
+    return (CUresult)(error ? error : sim_stream_begin_capture(stream, mode));
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+    (void)sim_fault(
+        "cuThreadExchangeStreamCaptureMode"); /* counted: it touches this thread alone */
+    sim_exchange_capture_mode(mode);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {

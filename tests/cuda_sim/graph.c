@@ -20,6 +20,7 @@ typedef struct node_list {
 
 struct CUgraph_st {
     sim_object object;
+    bool strict; /* is being captured in CUDA's default mode */
     node_list nodes;
 };
 
@@ -66,7 +67,41 @@ static bool same_shape(const node_list *a, const node_list *b) {
     return !n && !m;
 }
 
-CUgraph sim_graph_create(void) { return sim_create(CUDA_SIM_GRAPH, sizeof(struct CUgraph_st)); }
+/* The strict captures there are, and whether a call has invalidated them; both atomically. */
+static unsigned strict_captures;
+static bool spoilt;
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+CUgraph sim_graph_create(CUstreamCaptureMode mode) {
+    CUgraph made = sim_create(CUDA_SIM_GRAPH, sizeof *made);
+    if (!made) return NULL;
+    made->strict = mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (made->strict) __atomic_add_fetch(&strict_captures, 1, __ATOMIC_RELAXED);
+    return made;
+}
+
+bool sim_graph_end_capture(CUgraph graph) {
+    if (!graph->strict) return false;
+    graph->strict = false;
+    return __atomic_sub_fetch(&strict_captures, 1, __ATOMIC_RELAXED) == 0
+               ? __atomic_exchange_n(&spoilt, false, __ATOMIC_RELAXED)
+               : __atomic_load_n(&spoilt, __ATOMIC_RELAXED);
+}
+
+void sim_exchange_capture_mode(CUstreamCaptureMode *mode) {
+    const CUstreamCaptureMode before = thread_mode;
+    thread_mode = *mode;
+    *mode = before;
+}
+
+int sim_check_captures(const char *function) {
+    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+        !__atomic_load_n(&strict_captures, __ATOMIC_RELAXED))
+        return 0;
+    __atomic_store_n(&spoilt, true, __ATOMIC_RELAXED);
+    sim_report("%s: a capture forbids it, and is invalidated", function);
+    return cudaErrorStreamCaptureUnsupported;
+}
 
 int sim_graph_add(CUgraph graph, const sim_work *work) { return add(&graph->nodes, work); }
 

@@ -118,6 +118,7 @@ static bool open_own(simulated_module *module) {
 
 CUresult cuModuleLoadData(CUmodule *module, const void *code) {
     BEGIN_DRIVER_IN_CONTEXT("cuModuleLoadData");
+    if ((error = sim_check_captures("cuModuleLoadData")) != 0) return (CUresult)error;
     sim_implicit_wait(context);
     simulated_module *made = sim_create(CUDA_SIM_MODULE, sizeof *made);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -142,6 +143,7 @@ static bool check_module(const simulated_module *module, const char *function) {
 
 CUresult cuModuleUnload(CUmodule module) {
     BEGIN_DRIVER("cuModuleUnload");
+    if ((error = sim_check_captures("cuModuleUnload")) != 0) return (CUresult)error;
     simulated_module *ending = (simulated_module *)module;
     if (!check_module(ending, "cuModuleUnload")) return CUDA_ERROR_INVALID_HANDLE;
     sim_implicit_wait(ending->context);

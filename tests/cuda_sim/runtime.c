@@ -105,13 +105,14 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
 
 cudaError_t cudaMalloc(void **pointer, size_t size) {
     BEGIN_IN_CONTEXT("cudaMalloc");
+    if ((error = sim_check_captures("cudaMalloc")) != 0) END(error);
     sim_implicit_wait(context);
     END(sim_allocate(context->device, size, pointer));
 }
 
 /* Memory of a lost device is given back too, though the call fails. */
 cudaError_t cudaFree(void *pointer) {
-    BEGIN("cudaFree");
+    BEGIN_UNCAPTURED("cudaFree");
     CUcontext context = sim_current() ? sim_current() : sim_context(&error);
     if (!context) END(error);
     sim_implicit_wait(context);
@@ -121,6 +122,7 @@ cudaError_t cudaFree(void *pointer) {
 
 cudaError_t cudaHostAlloc(void **pointer, size_t size, unsigned flags) {
     BEGIN_IN_CONTEXT("cudaHostAlloc");
+    if ((error = sim_check_captures("cudaHostAlloc")) != 0) END(error);
     if (flags != cudaHostAllocPortable)
         sim_report("cudaHostAlloc: memory pinned for one context only");
     sim_implicit_wait(context);
@@ -128,7 +130,7 @@ cudaError_t cudaHostAlloc(void **pointer, size_t size, unsigned flags) {
 }
 
 cudaError_t cudaFreeHost(void *pointer) {
-    BEGIN("cudaFreeHost");
+    BEGIN_UNCAPTURED("cudaFreeHost");
     CUcontext context = sim_current();
     sim_implicit_wait(context);
     error = sim_free_pinned(pointer, "cudaFreeHost");
@@ -149,13 +151,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    BEGIN("cudaStreamSynchronize");
+    BEGIN_UNCAPTURED("cudaStreamSynchronize");
     error = sim_stream_check(stream, "cudaStreamSynchronize");
     END(error ? error : sim_stream_finish(stream));
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    BEGIN("cudaStreamQuery");
+    BEGIN_UNCAPTURED("cudaStreamQuery");
     error = sim_stream_check(stream, "cudaStreamQuery");
     END(error ? error : sim_stream_query(stream));
 }
@@ -183,12 +185,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    BEGIN("cudaEventSynchronize");
+    BEGIN_UNCAPTURED("cudaEventSynchronize");
     END(sim_event_finish(event));
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-    BEGIN("cudaEventQuery");
+    BEGIN_UNCAPTURED("cudaEventQuery");
     END(sim_event_query(event));
 }
 

@@ -230,7 +230,7 @@ int sim_stream_check(cudaStream_t stream, const char *function);
 int sim_enqueue(cudaStream_t stream, const sim_work *work);
 
 /* Between begin and end the stream keeps its work in a graph, and runs nothing. */
-int sim_stream_begin_capture(cudaStream_t stream);
+int sim_stream_begin_capture(cudaStream_t stream, CUstreamCaptureMode mode);
 int sim_stream_end_capture(cudaStream_t stream, CUgraph *graph);
 
 int sim_event_create(CUcontext context, unsigned flags, cudaEvent_t *event);
@@ -244,7 +244,14 @@ int sim_event_wait(cudaStream_t stream, cudaEvent_t event);
 /* --- graph.c ------------------------------------------------------------------------------------
  */
 
-CUgraph sim_graph_create(void);
+/* A graph for a capture of that mode; the end of the capture, true if another call has invalidated it. */
+CUgraph sim_graph_create(CUstreamCaptureMode mode);
+bool sim_graph_end_capture(CUgraph graph);
+
+/* As cuThreadExchangeStreamCaptureMode; the error, or 0, of a call that a capture in CUDA's default mode forbids in
+ * every thread that is not relaxed. */
+void sim_exchange_capture_mode(CUstreamCaptureMode *mode);
+int sim_check_captures(const char *function);
 
 /* Appends a copy of the work. The functions here give an error, or 0. */
 int sim_graph_add(CUgraph graph, const sim_work *work);

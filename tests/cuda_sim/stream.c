@@ -182,12 +182,12 @@ static int refuse(cudaStream_t stream, int error, const char *what) {
     return error;
 }
 
-int sim_stream_begin_capture(cudaStream_t stream) {
+int sim_stream_begin_capture(cudaStream_t stream, CUstreamCaptureMode mode) {
     if (capture_of(stream)) {
         sim_report("cuStreamBeginCapture: the stream is captured already");
         return cudaErrorInvalidValue;
     }
-    CUgraph graph = sim_graph_create();
+    CUgraph graph = sim_graph_create(mode);
     __atomic_store_n(&stream->invalidated, false, __ATOMIC_RELAXED);
     __atomic_store_n(&stream->capture, graph, __ATOMIC_RELAXED);
     return graph ? 0 : cudaErrorMemoryAllocation;
@@ -200,7 +200,7 @@ int sim_stream_end_capture(cudaStream_t stream, CUgraph *graph) {
         return cudaErrorInvalidValue;
     }
     __atomic_store_n(&stream->capture, NULL, __ATOMIC_RELAXED);
-    if (!is_invalidated(stream)) return 0;
+    if (!sim_graph_end_capture(*graph) && !is_invalidated(stream)) return 0;
     (void)sim_graph_destroy(*graph);
     *graph = NULL;
     return cudaErrorStreamCaptureInvalidated;
