@@ -33,6 +33,16 @@ static void configure(const tdm_queue *queue, const tdmi_attached_blas *slot) {
     }
 }
 
+/* Once more where memory is short, without what the pool keeps. */
+static tdm_status attach_in_room(tdm_queue *queue, const tdmi_blas *blas, void *state) {
+    tdm_device *device = queue->device;
+    const tdm_status status = blas->attach(device->impl, queue->impl, state);
+    if (status != TDM_ERROR_OUT_OF_MEMORY) return status;
+    (void)tdmi_device_make_room(device);
+    memset(state, 0, blas->state_size);
+    return blas->attach(device->impl, queue->impl, state);
+}
+
 /* The provider, attached to the queue if it can be: see its status. Memory that is short now may be there for the next
  * product. */
 static tdmi_attached_blas *attach(tdm_queue *queue, const tdmi_blas *blas) {
@@ -40,7 +50,7 @@ static tdmi_attached_blas *attach(tdm_queue *queue, const tdmi_blas *blas) {
     if (slot->tried) return slot;
     slot->blas = blas;
     slot->state = tdmi_calloc(1, blas->state_size ? blas->state_size : 1);
-    slot->status = slot->state ? blas->attach(queue->device->impl, queue->impl, slot->state)
+    slot->status = slot->state ? attach_in_room(queue, blas, slot->state)
                                : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     slot->tried = slot->status != TDM_ERROR_OUT_OF_MEMORY;
     if (slot->status != TDM_OK) {
@@ -188,6 +198,9 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
             return TDM_OK;
         }
         tdmi_attached_blas *slot = attach(queue, o.blas[i]);
+        /* for the next one, which has other last digits, this is no reason: a product repeats bit for bit */
+        if (slot->status == TDM_ERROR_OUT_OF_MEMORY)
+            return tdmi_fail(slot->status, "%s: %s", names[slot->blas->id], slot->why);
         if (slot->status != TDM_OK) {
             if (i < o.named && !missing) missing = slot;
             continue;

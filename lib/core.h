@@ -254,8 +254,10 @@ tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use,
 void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use);
 void tdmi_pool_trim(tdm_device *device);
 
-/* Trims where memory is short, and waits only if the pool holds blocks. Whether there was anything to give back. */
+/* Trims where memory is short, and waits only if the pool holds blocks. Whether there was anything to give back. The
+ * second takes the lock. */
 bool tdmi_pool_make_room(tdm_device *device);
+bool tdmi_device_make_room(tdm_device *device);
 
 /* Keeps the first pinned blocks up to `most_bytes` and `most_blocks` beyond them, and frees the others. */
 void tdmi_pool_free_kept(tdm_device *device, size_t most_bytes, size_t most_blocks);

@@ -34,7 +34,7 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
     int64_t wanted = (facts->max_groups + rows - 1) / rows;
     int64_t most = cols / MIN_CHUNK;
     if (facts->min_group_bytes > 0) {
-        int64_t worth = cols * rows * (int64_t)element_size / facts->min_group_bytes / rows;
+        const int64_t worth = cols * (int64_t)element_size / facts->min_group_bytes;
         if (most > worth) most = worth;
     }
     if (wanted > most) wanted = most;

@@ -5,7 +5,8 @@
  * A block of memory remembers the one queue that uses it. When it is released, and taken for another
  * buffer, that queue's work may still be pending: work that the same queue is given for the new buffer runs
  * after it by itself, and another queue first waits, on the device, for what that queue has been given so
- * far. So the host never waits. Blocks that several queues have used are rare, and left to the pool. How
+ * far. So the host does not wait for the first queue that uses the memory again; for a second one it does, as there is
+ * no point of the former queue left to record. Blocks that several queues have used are rare, and left to the pool. How
  * queues take turns with one buffer is for the program to say, by events. */
 
 #include "core.h"

@@ -19,18 +19,13 @@ static tdmi_host_block *take_kept(tdm_device *device, size_t size) {
     return found;
 }
 
-static bool make_room(tdm_device *device) {
-    TDMI_LOCKED(&device->lock);
-    return tdmi_pool_make_room(device);
-}
-
 tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **block) {
     *block = take_kept(device, size);
     if (*block) return TDM_OK;
     tdmi_host_block *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = device->backend->host_alloc(device->impl, size, &made->mem);
-    if (status == TDM_ERROR_OUT_OF_MEMORY && make_room(device))
+    if (status == TDM_ERROR_OUT_OF_MEMORY && tdmi_device_make_room(device))
         status = device->backend->host_alloc(device->impl, size, &made->mem);
     made->size = size;
     if (status == TDM_OK)

@@ -188,3 +188,8 @@ bool tdmi_pool_make_room(tdm_device *device) {
         tdmi_pool_free_kept(device, 0, 0);
     return any;
 }
+
+bool tdmi_device_make_room(tdm_device *device) {
+    TDMI_LOCKED(&device->lock);
+    return tdmi_pool_make_room(device);
+}

@@ -274,7 +274,12 @@ static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
     TDMI_WORK_SPAN(
         queue, "product", tdmi_blas_name(choice), "\"product\":\"%s\"," TDMI_PROFILE_QUEUE,
         tdmi_gemm_text(&run, (char[TDMI_PRODUCT_TEXT]){0}), TDMI_PROFILE_QUEUE_OF(queue));
-    return tdmi_queue_submitted(queue, choice->provider->blas->gemm(choice->provider->state, &run));
+    const tdmi_blas *blas = choice->provider->blas;
+    tdm_status status = blas->gemm(choice->provider->state, &run);
+    /* The library's own memory. The parts of C that it has computed it computes again from the same operands. */
+    if (status == TDM_ERROR_OUT_OF_MEMORY && run.beta == 0 && tdmi_device_make_room(queue->device))
+        status = blas->gemm(choice->provider->state, &run);
+    return tdmi_queue_submitted(queue, status);
 }
 
 bool tdmi_product_multiplies(const tdmi_product *p) {
