@@ -58,7 +58,7 @@ typedef unsigned long long tdm_u64;
     _Pragma("unroll 4") for (tdm_i64 j = (tdm_i64)(begin) + LANE; j < (end); j += LANES)
 /* Unrolled, large bodies make NVRTC 11.8 fail where registers are short ("unsupported operation"). */
 #define FOR_LANES_SINGLY(j, n)                                                                     \
-    _Pragma("unroll 1") for (tdm_i32 j = LANE; j < (n); j += LANES)
+    _Pragma("unroll 1") for (tdm_i64 j = LANE; j < (n); j += LANES)
 #define FOR_LANES_ROLLED(j, n)                                                                     \
     _Pragma("unroll 1") for (tdm_i64 j = LANE; j < (n); j += LANES)
 /* Rows are read and written as vectors.h says. */

@@ -68,7 +68,7 @@ typedef ulong tdm_u64;
 #define TDM_LISTED(i, t, p) __global t *p,
 
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
-#define FOR_LANES_SINGLY(j, n) for (int j = LANE; j < (n); j += LANES)
+#define FOR_LANES_SINGLY(j, n) FOR_LANES(j, 0, n)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))
@@ -79,7 +79,8 @@ typedef ulong tdm_u64;
 
 /* Over local memory: a few lanes combine what all left there, each some of it, then every lane combines
  * theirs. So two barriers are enough, where a tree has one for each of its levels: their results lie
- * after those of all, and are written when every lane has passed the first one of the next reduction. */
+ * after those of all, and are written when every lane has passed the first one of the next reduction. The second one
+ * also lets a lane write what others have read before. */
 #define TDM_FEW (LANES < 16 ? LANES : 16)
 #define TDM_GROUP_FOLD_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES + TDM_FEW)
 #if LANES == 1 /* without a barrier: drivers compile those for seconds, and Mesa's llvmpipe ends the process on some */
@@ -103,7 +104,7 @@ typedef ulong tdm_u64;
             }                                                                                      \
             scratch[LANES + lane] = a;                                                             \
         }                                                                                          \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        BARRIER;                                                                                   \
         type a = scratch[LANES];                                                                   \
         for (int i = 1; i < TDM_FEW; i++) {                                                        \
             const type b = scratch[LANES + i];                                                     \
@@ -125,14 +126,18 @@ typedef ulong tdm_u64;
 
 #if TDM_SUB_GROUPS
 /* In a sub-group by the driver's function, then over the sub-groups' results in local memory, which every lane
- * combines in the same order. The last barrier lets the next reduction use the memory again. */
-#define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES)
+ * combines in the same order. The last barrier lets the next reduction use the memory again, and a lane write what
+ * others have read before. Values of 64 bits go another way, as drivers of Intel's GPUs add them wrongly (before
+ * October 2024, oneDPL 2766, and again in 25.44, intel/llvm 20757). */
 #define TDM_GROUP_REDUCE(name, type, function, combined)                                           \
     INLINE type name(__local type *scratch, type v)                                                \
     {                                                                                              \
         const int groups = (int)get_num_sub_groups();                                              \
         type a = function(v);                                                                      \
-        if (groups == 1) return a;                                                                 \
+        if (groups == 1) {                                                                         \
+            BARRIER;                                                                               \
+            return a;                                                                              \
+        }                                                                                          \
         if (get_sub_group_local_id() == 0) scratch[get_sub_group_id()] = a;                        \
         barrier(CLK_LOCAL_MEM_FENCE);                                                              \
         a = scratch[0];                                                                            \
@@ -140,22 +145,22 @@ typedef ulong tdm_u64;
             const type b = scratch[i];                                                             \
             a = combined;                                                                          \
         }                                                                                          \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        BARRIER;                                                                                   \
         return a;                                                                                  \
     }
 #else
-#define GROUP_ARRAY(type, name) TDM_GROUP_FOLD_ARRAY(type, name)
 #define TDM_GROUP_REDUCE(name, type, function, combined) TDM_GROUP_FOLD(name, type, combined)
 #endif
+#define GROUP_ARRAY(type, name) TDM_GROUP_FOLD_ARRAY(type, name)
 TDM_GROUP_REDUCE(tdm_group_sum_f32, float, sub_group_reduce_add, a + b)
 TDM_GROUP_REDUCE(tdm_group_max_f32, int, sub_group_reduce_max, a > b ? a : b)
-TDM_GROUP_REDUCE(tdm_group_max_f64, long, sub_group_reduce_max, a > b ? a : b)
-TDM_GROUP_REDUCE(tdm_group_sum_w64, ulong, sub_group_reduce_add, a + b)
+TDM_GROUP_FOLD(tdm_group_max_f64, long, a > b ? a : b)
+TDM_GROUP_FOLD(tdm_group_sum_w64, ulong, a + b)
 #define tdm_group_max_w32 tdm_group_max_f32
 #define tdm_group_max_w64 tdm_group_max_f64
 #define tdm_group_sum_w32 tdm_group_sum_w64
 #if TDM_HAS_F64
-TDM_GROUP_REDUCE(tdm_group_sum_f64, double, sub_group_reduce_add, a + b)
+TDM_GROUP_FOLD(tdm_group_sum_f64, double, a + b)
 #endif
 
 

@@ -93,6 +93,7 @@ INLINE void tdm_bring(tdm_stream *s, tdm_tile slot, bool by_depth, tdm_i32 lines
             tdm_copies_wait(AHEAD_BY - 2);                                                         \
             BARRIER;                                                                               \
             BRING;                                                                                 \
+            if (AHEAD_BY < 2) BARRIER; /* the next slice was brought only now */                   \
             if (--slices > 0)                                                                      \
                 reading = reading + SLICE == SLOTS * SLICE ? 0 : reading + SLICE;                  \
         }                                                                                          \

@@ -127,14 +127,16 @@ static bool is_alone(void) {
     return env->blas_count == 1 && env->blas[0] == TDMI_BLAS_clblast;
 }
 
+/* As the product of the transposed matrices in columns, which is the same one: of rows CLBlast's kernel for large
+ * products would make a temporary as large as C, and transpose it. */
 #define RUN(PREFIX, type)                                                                          \
     (gemm->batch == 1                                                                              \
-         ? tdmi_clblast.PREFIX##gemm(CLBlastLayoutRowMajor, ta, tb, m, n, k, (type)gemm->alpha, a, \
-                                     a_offset, lda, b, b_offset, ldb, (type)gemm->beta, c,         \
+         ? tdmi_clblast.PREFIX##gemm(CLBlastLayoutColMajor, tb, ta, n, m, k, (type)gemm->alpha, b, \
+                                     b_offset, ldb, a, a_offset, lda, (type)gemm->beta, c,         \
                                      c_offset, ldc, queue, NULL)                                   \
          : tdmi_clblast.PREFIX##gemmStridedBatched(                                                \
-               CLBlastLayoutRowMajor, ta, tb, m, n, k, (type)gemm->alpha, a, a_offset, lda,        \
-               (size_t)gemm->a_stride, b, b_offset, ldb, (size_t)gemm->b_stride, (type)gemm->beta, \
+               CLBlastLayoutColMajor, tb, ta, n, m, k, (type)gemm->alpha, b, b_offset, ldb,        \
+               (size_t)gemm->b_stride, a, a_offset, lda, (size_t)gemm->a_stride, (type)gemm->beta, \
                c, c_offset, ldc, (size_t)gemm->c_stride, (size_t)gemm->batch, queue, NULL))
 
 static tdm_status run(const clblast_state *self, const tdmi_gemm *gemm) {

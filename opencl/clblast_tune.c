@@ -98,6 +98,16 @@ static void use(tdmi_bdevice *device, int index, const tdmi_clblast_settings *se
         (void)use_threshold(device, index, tdmi_clblast_size_of(settings));
 }
 
+/* CLBlast's own parameters may be of its second kind (GEMMK=1), with tiles of two widths: before 1.6.3 it then computes
+ * a part of C and writes beyond it (CLBlast 533, 542). It reports no version, so these devices' are not used: NVIDIA's
+ * from Turing to Ada in f64, Turing in f32, and Intel's GPUs in f32. */
+static bool may_be_wrong(const tdmi_bdevice *device, int index) {
+    enum { TURING = 75, LAST_OF_TURING = 79, ADA = 89 };
+    const int capability = device->entry->facts.info.compute_capability;
+    if (index == 0 && device->entry->early_markers) return true;
+    return capability >= TURING && capability <= (index == 0 ? LAST_OF_TURING : ADA);
+}
+
 void tdmi_clblast_configure(tdmi_bdevice *device, const char *name, const char *text) {
     const int index = strcmp(name, tdmi_clblast_setting_names[1]) == 0;
     const tdmi_clblast_limits limits = limits_of(device, index);
@@ -110,6 +120,9 @@ void tdmi_clblast_configure(tdmi_bdevice *device, const char *name, const char *
             use(device, index, &settings);
             found->settings[index] = settings;
         }
+        if (!found->settings[index].found[TDMI_CLBLAST_INDIRECT] && may_be_wrong(device, index) &&
+            tdmi_clblast_fits(&limits, TDMI_CLBLAST_INDIRECT, tdmi_clblast_usual))
+            (void)use_choice(device, index, TDMI_CLBLAST_INDIRECT, tdmi_clblast_usual);
     }
 }
 

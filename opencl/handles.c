@@ -52,6 +52,13 @@ static tdm_status check_memory(const tdmi_bdevice *device, cl_mem mem, size_t si
     if (size > all)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "memory has %zu bytes, and size is %zu", all,
                          size);
+    /* larger ones, which some drivers make with their own flags, are for kernels that were compiled for them */
+    const uint64_t most = device->entry->facts.info.max_allocation;
+    if (size > most)
+        return tdmi_fail(
+            TDM_ERROR_UNSUPPORTED,
+            "size is %zu bytes, and the device's kernels are for memory of %llu bytes at most",
+            size, (unsigned long long)most);
     return TDM_OK;
 }
 

@@ -215,6 +215,20 @@ Test(tune, clblast_that_the_driver_refuses) {
           "TDM_ERROR_BACKEND|CLBlast failed with CL_OUT_OF_RESOURCES (-5)");
 #undef REFUSING
 }
+
+#ifdef TEST_OPENCL_LIMITS
+/* On a GPU for which CLBlast's own parameters may be wrong others are set before the first product. */
+Test(tune, parameters_of_clblast_that_may_be_wrong) {
+#define ON(gpu, dtype)                                                                             \
+    gpu " TDM_LIMITS=large SLOW_CLBLAST_REFUSES=-54 TANDEM_BLAS=clblast,builtin " ICD_POCL         \
+        " TANDEM_LIBRARY_PATH=" TEST_OPENCL_LIMITS ":" TEST_SLOW_CLBLAST " " TEST_PROBE            \
+        " explain opencl:0 " dtype " 20 30 40 2>&1"
+    gives(ON("TDM_LIMITS_LIE=markers", "f32"), 0, "slow_clblast: GEMMK 0|slow_clblast: refused");
+    gives(ON("TDM_LIMITS_LIE=", "f32"), 0, "slow_clblast: refused");
+    CHECK(!strstr(r.output, "GEMMK"), "%s", r.output);
+#undef ON
+}
+#endif
 #endif
 
 #if TEST_HAS_OCLGRIND

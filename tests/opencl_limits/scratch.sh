@@ -3,7 +3,7 @@
 # Compiles the texts that OpenCL GPUs are given by clang, of which AMD's and NVIDIA's compilers are made. Fails where a
 # kernel copies its arguments into the memory of every lane, as a struct that a variable indexes is for AMD's GPUs;
 # where rows lie there, as an array does whose elements are written alone and in vectors, or for AMD's one whose address
-# is compared; and where the kernel for tensor cores is no OpenCL C.
+# is compared; where 64 bits are reduced by sub-groups, which Intel's drivers do wrongly; and where the kernel for tensor cores is no OpenCL C.
 # Usage: scratch.sh CLANG SUITE   (with the variables that make opencl:0 the large device)
 set -euo pipefail
 clang=$1 suite=$2
@@ -52,6 +52,19 @@ for text in "$texts"/arguments/*.cl; do
     fi
 done
 compare arguments elementwise cast reduce expression
+
+# Sums of f32 by sub-groups, of f64 and i32, which have 64 bits, without.
+text=$(grep -lm1 '^KERNEL.*(reduce,' "$texts"/arguments/*.cl | head -n 1)
+read -r _ options <"$text"
+for dtype in 0 1 6; do
+    sed "s/-cl-std=CL1.2/-cl-std=CL2.0/; s/-D\([TU]\)_ID=[0-9]*/-D\1_ID=$dtype/g; s/OP=[0-9]*/OP=0/" <<<"$options" |
+        xargs "$clang" "${amd[@]/VERSION__=120/VERSION__=200}" -DTDM_WANTS_SUB_GROUPS=1 -o "$texts/code" "$text"
+    if grep -q '_Z20sub_group_reduce_[a-z]*[lmd](' "$texts/code"; then
+        echo "64 bits are reduced by sub-groups"
+        exit 1
+    fi
+    [ "$dtype" != 0 ] || grep -q '_Z20sub_group_reduce_addf(' "$texts/code" || { echo "no sub-groups"; exit 1; }
+done
 
 seen=()
 given rows 'operations/@(bias_add|rms_norm|softmax)_shapes' TDM_TEST_DTYPES=f32,f16,bf16

@@ -53,6 +53,8 @@ CLBlastStatusCode CLBlastOverrideParameters(const cl_device_id device, const cha
                                             const char **names, const size_t *values) {
     REAL(CLBlastOverrideParameters);
     const CLBlastStatusCode code = own(device, kernel, precision, count, names, values);
+    if (strcmp(kernel, "Xgemm") == 0)
+        fprintf(stderr, "slow_clblast: %s %zu\n", names[0], values[0]);
     if (code == CLBlastSuccess && strcmp(kernel, "XgemmDirect") == 0) {
         has_others = 1;
         products = 0;

@@ -44,7 +44,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_opencl_get_queue(const tdm_queue *queue,
                                                      struct _cl_command_queue **handle);
 
 /** The buffer's cl_mem, borrowed; NULL for a buffer of 0 bytes. The buffer begins at its byte 0 and it may be
- * larger. Where work on memory that the buffer was given may still be pending from before, this waits. */
+ * larger. Where work on memory that the buffer was given may still be pending from before, this waits, unless the
+ * library was given work for the buffer or checked it (tdm_check_operands) since: that comes after the former work. */
 TDM_API TDM_MUST_USE tdm_status tdm_opencl_get_memory(const tdm_buffer *buffer,
                                                       struct _cl_mem **memory);
 
