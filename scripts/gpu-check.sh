@@ -111,14 +111,15 @@ record() { # RESULT NAME SECONDS [WHY]
     echo "$1 $2 $3${4:+ $4}" | tee -a "$out/results.txt" >>"$kept/results.txt"
 }
 # Runs a command. It passes if it ends well within LIMIT seconds and something that it prints matches PATTERN. A
-# failure's last lines are shown; with LIMIT=+N every line as it comes, also of a success.
-one() ( # NAME LIMIT PATTERN COMMAND...
+# failure's last lines are shown; with LIMIT=+N every line as it comes, also of a success. Several names, with spaces
+# between, have one result; where that is a failure it is not recorded, and the status is 2.
+one() ( # NAMES LIMIT PATTERN COMMAND...
     local name=$1 limit=${2#+} start=$EPOCHREALTIME status=0 result=FAIL why='' printed child ended=''
     local left=$((part_end - EPOCHSECONDS)) took shown=''
     if grep -qxF -- "$name" "$work/done"; then
         return
     elif [ "$left" -le 0 ]; then
-        record LATE "$name" 0
+        for name in $1; do record LATE "$name" 0; done
         return
     fi
     limit=$((limit * patience))
@@ -149,10 +150,11 @@ one() ( # NAME LIMIT PATTERN COMMAND...
     else
         result=PASS
     fi
-    record "$result" "$name" "$took" "$why"
+    [[ "$name $result" != *' '*' '@(FAIL|SKIP) ]] || exit 2
+    for name in $1; do record "$result" "$name" "$took" "$why"; done
     if [ -n "$why$shown" ]; then
         # In one piece, as others write at the same time.
-        { echo "-- $name: $result${why:+, $why}" && { [ -n "$shown" ] || tail -n 60 "$printed"; }; } >"$printed.shown"
+        { echo "-- $1: $result${why:+, $why}" && { [ -n "$shown" ] || tail -n 60 "$printed"; }; } >"$printed.shown"
         cat "$printed.shown"
     fi
     rm -f "$printed" "$printed.shown"
@@ -237,22 +239,44 @@ part_smoke() {
     example smoke "${cuda:-$opencl}" quickstart
 }
 
-a_test() { # PART DEVICE TEST
-    # Two cpu devices: some tests move data to a second device.
-    one "$1:$3" 150 'Tested: 1 ' env TDM_TEST_DEVICE="$2" TANDEM_CPU_DEVICES=2 \
-        "$build/tests/suite_plain" --together --filter "$3"
+# Filters of a few tests each. One process runs these, as CUDA takes half a second to start, for one process after another.
+in_few() { # the list of tests
+    sort | awk -F/ '
+        function put() { if (names != "") print group "/@(" names ")"; names = ""; n = 0 }
+        $1 != group || n == 8 { put() }
+        { group = $1; names = names (n++ ? "|" : "") $2 }
+        END { put() }'
 }
-part_tests_cuda() { "$build/tests/suite_plain" --list | each a_test tests-cuda "$cuda"; }
-part_tests_opencl() { "$build/tests/suite_plain" --list | each a_test tests-opencl "$opencl"; }
+run_tests() { # PART DEVICE GROUP TEST...
+    local names="${*:4}"
+    names=$1:$3/${names// / $1:$3/}
+    # Two cpu devices: some tests move data to a second device.
+    one "$names" 150 "Tested: $(($# - 3)) " env TDM_TEST_DEVICE="$2" TANDEM_CPU_DEVICES=2 \
+        "$build/tests/suite_plain" --together --filter "$3/@($(IFS='|' && echo "${*:4}"))"
+}
+few_tests() { # PART DEVICE FILTER: those that have not passed before; each by itself where one of them fails
+    local group=${3%%/*} test left=() status=0
+    for test in $(sed 's/.*@(//; s/)$//; s/|/ /g' <<<"$3"); do
+        grep -qxF -- "$1:$group/$test" "$work/done" || left+=("$test")
+    done
+    [ ${#left[@]} -gt 0 ] || return 0
+    run_tests "$1" "$2" "$group" "${left[@]}" || status=$?
+    [ "$status" -eq 2 ] || return 0
+    for test in "${left[@]}"; do
+        run_tests "$1" "$2" "$group" "$test"
+    done
+}
+part_tests_cuda() { "$build/tests/suite_plain" --list | in_few | each few_tests tests-cuda "$cuda"; }
+part_tests_opencl() { "$build/tests/suite_plain" --list | in_few | each few_tests tests-opencl "$opencl"; }
 
 # The kernels of this project alone, in small cases, those of a group in one process: the vendors' are not ours to
-# check, and the tools take long to start. First each test without a tool, so that all kernels are in the cache.
+# check, and the tools take long to start. First the tests without a tool, so that all kernels are in the cache.
 part_sanitizer() {
     local tool tests groups
     tests=$("$build/tests/suite_plain" --list |
         grep -E '^(operations|extremes|cast|generate|matmul|reduce|sort|cumsum|scatter)/')
     groups=$(cut -d/ -f1 <<<"$tests" | sort -u | sed 's|$|/*|')
-    each small none <<<"$tests"
+    in_few <<<"$tests" | each small none
     if [ -z "$sanitizer" ]; then
         record FAIL sanitizer:tools 0 "compute-sanitizer is neither on PATH nor in the toolkit"
         return
@@ -420,7 +444,7 @@ driver_opencl=''
 register_opencl "$driver" "$work/icd"
 build='' tdm='' cuda='' opencl=''
 export root out kept work bundle part_end patience build tdm cuda opencl toolkit sanitizer
-export -f record one a_test small example run_example compile library run_nccl configure_gpu
+export -f record one run_tests few_tests small example run_example compile library run_nccl configure_gpu
 find_build || finish "there is no build that runs here$(sed -n 's/^FAIL build 0/:/p' "$out/results.txt")"
 tdm=$build/tools/tdm
 TANDEM_LIBRARY_PATH=${library_path:+$library_path:}$(find_libraries "$toolkit" "$driver")
