@@ -92,7 +92,7 @@ Test(bench, seconds) {
     CHECK(contains_words(r.output, "0 rows|2 left out for lack of time"), "%s", r.output);
     shell(NULL,
           "COLUMNS=200 TANDEM_CPU_DEVICES=2 $T bench --device cpu:0,cpu:1 --profile full --op "
-          "add,sub,mul,scale,axpy,exp,div,fill --dtype f32 --shape 4096,1048576 --seconds 6",
+          "add,sub,mul,scale,axpy,exp,div,fill --dtype f32 --shape 4096,1048576 --seconds 3",
           0);
     CHECK(contains_words(r.output, "\ncpu:0 |\ncpu:1 |0 not verified| left out for lack of time"),
           "%s", r.output);

@@ -168,7 +168,7 @@ Test(extremes, squares_out_of_range) {
     const double least = least_result();
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         const tdm_dtype dtype = sizes[s].dtype;
-        if (!computes_with(dtype) || (dtype != TDM_F64 && sizes[s].size < least)) continue;
+        if (!is_chosen(dtype) || (dtype != TDM_F64 && sizes[s].size < least)) continue;
         for (size_t o = 0; o < sizeof squared / sizeof *squared; o++)
             for (int l = 0; l < (small ? 3 : 4); l++) {
                 if (!in_turn((int)(s + o) + l)) continue;

@@ -44,7 +44,7 @@ Test(gather, rows, TAGS("few")) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
         for (int k = 0; k < 2; k++)
             for (size_t i = 0; i < sizeof extents / sizeof *extents - (small ? 1 : 0); i++)
-                if (in_turn(d + k + (int)i) &&
+                if (is_wanted((tdm_dtype)d) && in_turn(d + k + (int)i) &&
                     !gather_case((tdm_dtype)d, index_dtypes[k], extents[i][0], extents[i][1],
                                  extents[i][2], extents[i][3]))
                     return;
@@ -84,7 +84,7 @@ Test(gather, one_hot) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
         for (int k = 0; k < 2; k++)
             for (size_t e = 0; e < sizeof extents / sizeof *extents; e++) {
-                if (!in_turn(d + k + (int)e)) continue;
+                if (!is_wanted((tdm_dtype)d) || !in_turn(d + k + (int)e)) continue;
                 const int64_t count = extents[e][0], cols = extents[e][1];
                 check_case("one_hot of %lld %s in %s [%lld], gap %lld", (long long)count,
                            tdm_dtype_name(index_dtypes[k]), tdm_dtype_name((tdm_dtype)d),

@@ -20,7 +20,7 @@ static const int64_t lengths[] = {100, 1000, 20000};
 static int length_count(void) { return small ? 2 : 3; }
 
 static bool takes(tdm_dtype dtype, double mean) {
-    return computes_with(dtype) && rounded(dtype, mean) == mean;
+    return is_chosen(dtype) && rounded(dtype, mean) == mean;
 }
 
 /* Rows to be filled by the caller, with or without the sum. */

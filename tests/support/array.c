@@ -35,8 +35,7 @@ bool computes_with(tdm_dtype dtype) {
     return dtype != TDM_F64 || tdm_device_get_info(device)->has_f64;
 }
 
-/* The dtypes that TDM_TEST_DTYPES names, a list with commas: all without it. */
-static bool is_wanted(tdm_dtype dtype) {
+bool is_wanted(tdm_dtype dtype) {
     const char *at = getenv("TDM_TEST_DTYPES"), *name = tdm_dtype_name(dtype);
     if (!at) return true;
     for (size_t length; *at; at += length + (at[length] == ',')) {
@@ -46,8 +45,10 @@ static bool is_wanted(tdm_dtype dtype) {
     return false;
 }
 
+bool is_chosen(tdm_dtype dtype) { return computes_with(dtype) && is_wanted(dtype); }
+
 static int add_dtype(tdm_dtype *list, int count, tdm_dtype dtype) {
-    if (computes_with(dtype) && is_wanted(dtype)) list[count++] = dtype;
+    if (is_chosen(dtype)) list[count++] = dtype;
     return count;
 }
 

@@ -103,4 +103,9 @@ extern tdm_dtype dtypes[TDM_DTYPE_COUNT];
 extern int float_dtype_count, dtype_count;
 bool computes_with(tdm_dtype dtype);
 
+/* Whether TDM_TEST_DTYPES, a list with commas, names a dtype or is not set, which is enough where elements are only
+ * compared or moved; and whether the device computes with it, too. */
+bool is_wanted(tdm_dtype dtype);
+bool is_chosen(tdm_dtype dtype);
+
 #endif
