@@ -54,8 +54,9 @@ static const option_spec variables[] = {
     {"TANDEM_CACHE_DIR", 0, "FOLDER",
      "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem", NULL, false, false},
     {"TANDEM_LIBRARY_PATH", 0, "LIST",
-     "absolute paths, separated by colons, of folders to search first for vendors' libraries", NULL,
-     false, false},
+     "absolute paths, separated by colons (on Windows semicolons), of folders to search first for "
+     "vendors' libraries",
+     NULL, false, false},
     {"TANDEM_NCCL_LIBRARY", 0, "FILE", "the file of NCCL, an absolute path; else libnccl.so.2",
      NULL, false, false},
     {"TANDEM_TRACE", 0, "FILE",

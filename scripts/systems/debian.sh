@@ -43,10 +43,14 @@ system_install() {
     local system log=$logs/$subject root=$work/$subject
     make_system "$subject" bookworm && clone_into "$subject" && install_in "$subject" sudo >"$log" 2>&1 || return 1
     system=$(release_of "$subject")
-    awk '/^## Install/ { inside = 1 } /^To start/ { exit } inside && /^    / { print substr($0, 5) }
+    awk '/^## Install/ { inside = 1 } /^### For Windows/ { exit } inside && /^    / { print substr($0, 5) }
          inside && /^`tr / { split($0, part, "`"); print part[2] }
          inside && /^Or into/ { print "./program; cp build/release/install_manifest.txt /tmp/files" }' \
         "$source/README.md" >"$root/opt/tandem/lines.sh"
+    if [ "$(grep -c . "$root/opt/tandem/lines.sh")" -ne 10 ]; then
+        echo "README's lines on installing are not these:" && cat "$root/opt/tandem/lines.sh"
+        return 1
+    fi >>"$log"
     # shellcheck disable=SC2016
     within "$subject" sh -c '
         set -eu

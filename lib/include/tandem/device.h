@@ -34,7 +34,7 @@
  *   TANDEM_CACHE_DIR    where compiled kernels are kept, and each process lists its memory: an
  *                       absolute path, of this user's and writable by no other; when it is not
  *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
- *   TANDEM_LIBRARY_PATH folders (absolute paths, ':' between) searched first for the vendors' libraries
+ *   TANDEM_LIBRARY_PATH folders (absolute paths, ':' between, on Windows ';') searched first for vendors' libraries
  *   TANDEM_NCCL_LIBRARY the file of NCCL, an absolute path (default: libnccl.so.2; see nccl.h)
  *   TANDEM_TRACE        a file to which the program's matrix products are appended, each once in a process
  *   TANDEM_LOG          "error", "warn", "info" or "debug": lines of the log up to that level go to stderr,
