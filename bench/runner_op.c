@@ -29,8 +29,8 @@ typedef struct run {
         if ((call) != TDM_OK) return bench_row_fail((r)->row, what, tdm_last_error());             \
     } while (0)
 
-/* The largest last-level cache of a GPU (an H100's has 50 MB); no API reports it for every GPU. */
-static const uint64_t gpu_cache_bytes = (uint64_t)64 << 20;
+/* More than the last-level cache of any GPU has: an H200's has 50 MB, an RTX 5090's 96. */
+static const uint64_t gpu_cache_bytes = (uint64_t)128 << 20;
 
 /* Cases that do not fit well into the device's last-level cache rotate over buffers of twice its size in
  * all; smaller ones keep one set, and are meant to run in cache. */

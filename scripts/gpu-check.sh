@@ -88,7 +88,7 @@ out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 mkdir "$work/no-drivers"
 awk '$1 == "PASS" { print "PASS", $2, $3, "before" }' "${before:-/dev/null}" >"$work/results"
-rm -f "$out"/{summary,log}.txt "$out"/{bench,bench-tf32,peers}.jsonl
+rm -f "$out"/{summary,log}.txt "$out"/{bench,bench-tf32,peers}.jsonl "$out"/bench{,-opencl}.json
 cp "$work/results" "$out/results.txt" # which may have been that file
 cp "$work/results" "$kept/results.txt"
 echo "$commit" >"$kept/commit.txt"
@@ -341,9 +341,12 @@ run_nccl() {
 }
 
 # While nothing else runs. Rows are added to the file as they come.
-bench() { # NAME FILE SECONDS OPTION...
+bench() { # NAME FILE SECONDS OPTION...: also as one document, which has the names of the card, driver and libraries
+    local whole=()
+    [[ "$1" == *:* ]] || whole=(--json "$out/$1.json")
     one "$1" +600 '[1-9][0-9]* rows, 0 not verified' \
-        "$tdm" bench --wide --json-lines >(exec cat >>"$out/$2.jsonl") --seconds "$3" --profile gpu "${@:4}"
+        "$tdm" bench --wide --json-lines >(exec cat >>"$out/$2.jsonl") --seconds "$3" "${whole[@]}" \
+        --profile gpu "${@:4}"
 }
 in_tf32() { # NAME SECONDS DEVICE
     TANDEM_MATH=tf32 bench "$1" bench-tf32 "$2" --device "$3" --op matmul --dtype f32

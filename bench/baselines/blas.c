@@ -74,8 +74,6 @@ static void load(struct blas *b) {
     if (!b->usable) snprintf(b->why, sizeof b->why, "%s has no products", b->files[0]);
     char ignored[BENCH_WHY_SIZE];
     b->has_primitives = b->f.dnnl_sgemm && bench_onednn_load(library, ignored);
-    /* BLIS has one thread by default */
-    if (b->f.blis_set_threads) b->f.blis_set_threads(bench_threads());
 }
 
 static bool has(const struct blas *b, tdm_dtype dtype) {
@@ -142,8 +140,8 @@ bool bench_blas_multiply(int library, const bench_product *p) {
     return true;
 }
 
-void bench_blas_use_one_thread(int library) {
+void bench_blas_use_threads(int library, int threads) {
     const functions *f = &blas[library].f;
-    if (f->set_threads) f->set_threads(1);
-    if (f->blis_set_threads) f->blis_set_threads(1);
+    if (f->set_threads) f->set_threads(threads);
+    if (f->blis_set_threads) f->blis_set_threads(threads);
 }

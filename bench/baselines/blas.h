@@ -33,7 +33,8 @@ void bench_blas_version(int library, char *text, size_t size);
 /* False when the library refuses it. */
 bool bench_blas_multiply(int library, const bench_product *product);
 
-/* For a thread per product, called by each of these threads: the library then starts no threads. */
-void bench_blas_use_one_thread(int library);
+/* For the calling thread's products. Libraries count a machine's cores, and not those that a quota, or
+ * TANDEM_CPU_THREADS, leaves to Tandem; with 1 they start no thread. */
+void bench_blas_use_threads(int library, int threads);
 
 #endif

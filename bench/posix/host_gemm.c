@@ -24,7 +24,7 @@ typedef struct host_gemm {
     size_t bytes[3]; /* of A, B and C in one set */
     char *memory[3]; /* all sets */
     unsigned sets, next_set;
-    int library;
+    int library, threads;
     pid_t child;
     int to_child, from_child; /* pipes: how many calls, and the seconds of each */
 } host_gemm;
@@ -52,7 +52,7 @@ typedef struct batch_job {
 static void run_share(void *context, int thread) {
     const batch_job *job = context;
     const int64_t threads = bench_threads(), batch = job->g->batch;
-    bench_blas_use_one_thread(job->g->library);
+    bench_blas_use_threads(job->g->library, 1);
     run_products(job->g, job->set, batch * thread / threads, batch * (thread + 1) / threads);
 }
 
@@ -79,6 +79,7 @@ static void serve(host_gemm *g, int input, int output) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         !bench_blas_open(g->library, g->product.dtype, why))
         _exit(1);
+    bench_blas_use_threads(g->library, g->threads);
     g->memory[2] = bench_alloc(g->bytes[2] * g->sets);
     if (!g->memory[2]) _exit(1);
     while (read(input, &calls, sizeof calls) == (ssize_t)sizeof calls) {
@@ -226,6 +227,7 @@ static double begin(host_gemm *g, const bench_request *request, tdm_dtype dtype,
                                  .k = (int)shape->extent[2]},
                      .batch = shape->batch,
                      .sets = request->sets,
+                     .threads = request->device->compute_units,
                      .to_child = -1,
                      .from_child = -1};
     for (int j = 0; j < 3; j++)

@@ -152,16 +152,18 @@ static void print_source(const bench_comparison *wanted, const char *name, const
     bench_print_wrapped(stdout, line, wanted->width, 0);
 }
 
-/* Samples of two machines differ for reasons that have nothing to do with Tandem. */
+/* Samples of two machines, drivers or libraries differ for reasons that have nothing to do with Tandem. */
 static void warn_of_machines(const run_file *before, const run_file *after) {
-    static const char *const facts[] = {"cpu", "cores", "architecture"};
+    static const char *const facts[] = {"cpu", "cores", "architecture", "devices", "libraries"};
     const json_t *machines[] = {json_object_get(before->root, "machine"),
                                 json_object_get(after->root, "machine")};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         json_t *a = json_object_get(machines[0], facts[i]);
         json_t *b = json_object_get(machines[1], facts[i]);
         if (!a || !b || json_equal(a, b)) continue;
-        fputs("tdm bench compare: warning: the files are of two different machines\n", stderr);
+        fprintf(stderr,
+                "tdm bench compare: warning: the files are of two different machines (%s)\n",
+                facts[i]);
         return;
     }
 }

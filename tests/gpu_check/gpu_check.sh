@@ -104,6 +104,7 @@ silent '^(FAIL|LATE)' results
 says 'pstate,clocks.max.sm,clocks.max.mem,power.limit,compute_mode,mig.mode.current,persistence_mode .*, by timeout$'
 silent rehearsal
 [ "$(find "$out" -type f | wc -l)" -le 8 ] || fail "there are more than eight files: $(ls "$out")"
+[ -s "$out/bench.json" ] && [ -s "$out/bench-opencl.json" ] || fail "rows without their machine"
 # Products in TF32 on both devices are in one file; peers begin with short calls.
 [ "$(grep -c '"math": "tf32"' "$out/bench-tf32.jsonl")" -eq 2 ] || fail "TF32: $(cat "$out/bench-tf32.jsonl")"
 [ "$(grep -c '"math": ""' "$out/bench.jsonl")" -eq 2 ] || fail "rows: $(cat "$out/bench.jsonl")"

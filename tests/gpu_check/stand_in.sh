@@ -35,7 +35,7 @@ tdm)
             echo "tandem: info: tdm_layer_norm of f32 for $(value_of --device "$@"): $loaded in 0.3 ms"
         fi
         echo "{\"math\": \"${TANDEM_MATH:-}\", \"shape\": \"$(value_of --shape "$@" --shape '')\"}" |
-            tee "$(value_of --json-lines "$@" --json-lines /dev/null)"
+            tee "$(value_of --json-lines "$@" --json-lines /dev/null)" "$(value_of --json "$@" --json /dev/null)"
         echo "2 rows, $([ "$fails" = bench ] && echo 1 || echo 0) not verified, 0 skipped, 0 not applicable, 1 s"
         [ "$fails" != bench ]
     elif [ "$1" = tune ] && [ "$2" = --rows ]; then

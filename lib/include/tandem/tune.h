@@ -12,7 +12,8 @@
  * process the choice for a product never changes, so that results repeat bit for bit, unless it searches the
  * parameters of CLBlast's kernels itself. A product between
  * those measured takes the choice of the nearest, where none of M, N and K is more than twice or less
- * than half as large. A library that was replaced or has gone since counts as not measured.
+ * than half as large. A library that was replaced or has gone since counts as not measured. Products are measured with
+ * operands that stay in the cache where they fit.
  *
  * Threads: as the queue. */
 #ifndef TANDEM_TUNE_H
