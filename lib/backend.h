@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The contract between the core and a backend. A backend is one const table; the core in lib/ knows
- * nothing else of it. A backend includes this header and its own, nothing else of the project.
+ * nothing else of it. A backend includes this header, its own, and those of base/, host/, machine/ and platform/:
+ * nothing of the path of a call.
  *
  * Checks: the core has checked every argument (ranges, dtypes, same device, sizes > 0);
  * a backend asserts at most. Locks: device functions, memory functions and program

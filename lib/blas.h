@@ -34,7 +34,8 @@ typedef struct tdmi_blas_choice {
  * 16-bit C is rounded to has the bias. */
 bool tdmi_bias_goes_first(const tdmi_gemm *gemm);
 
-/* The product that a provider runs which does so much of the epilogue. */
+/* The product that a provider runs which does so much of the epilogue. With TDMI_FUSED_NONE and a bias that goes first
+ * C has the bias already, and beta is 1. */
 tdmi_gemm tdmi_gemm_fused(const tdmi_gemm *gemm, tdmi_fused fused);
 
 /* Its name, as TANDEM_BLAS takes it. */

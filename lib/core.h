@@ -149,14 +149,15 @@ struct tdm_queue {
     tdm_graph *lender;    /* the one that is recorded or replayed: scratch memory is its own then */
     atomic_bool doubtful; /* the last wait failed: what it may use is kept (wait.c) */
     bool verifies; /* TANDEM_VERIFY: its calls may be made once more, and compared (verify.c) … */
-    tdm_queue *reference;    /* … on this queue of cpu's, NULL until the first one is … */
-    uint64_t verified;       /* … and so many were */
-    bool is_reference;       /* it is another one's reference: the builtin kernels multiply */
-    bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
-    /* Threads that are in tdmi_queue_drain, and the first work that the pool waits for there, or 0: the same. */
+    tdm_queue *reference; /* … on this queue of cpu's, NULL until the first one is … */
+    uint64_t verified;    /* … and so many were */
+    bool is_reference;    /* it is another one's reference: the builtin kernels multiply */
+    /* Under device->lock: destroyed in doubt; a thread waits for it; the threads that are in tdmi_queue_drain, and the
+     * first work that the pool waits for there, or 0; calls that wait for the end of work. */
+    bool abandoned, awaited;
     unsigned waiters;
     uint64_t waited_from;
-    struct tdmi_deferred *deferred;        /* the same */
+    struct tdmi_deferred *deferred;
     _Atomic(struct tdm_failure *) failure; /* NULL until something is watched (failure.c) */
     tdmi_timeline *timeline;               /* NULL without a profile (timeline.c) */
     tdm_queue *next;                       /* of the device */

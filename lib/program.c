@@ -130,8 +130,8 @@ static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_p
     return make_parts(device->facts, variant, tdmi_user_kernel_of(device, variant.user), parts);
 }
 
-/* The compiler, with all that the result depends on; "" where there is none, or nothing is kept. */
-static const char *compiler_of(const tdm_device *device, const tdmi_program_source *source) {
+/* All that a compiled kernel depends on besides its text and options; "" where it is not kept. */
+static const char *kept_under(const tdm_device *device, const tdmi_program_source *source) {
     if (!device->backend->compiler) return device->facts->cache_key;
     return source->variant.user && !source->is_interpreted ? device->backend->compiler() : "";
 }
@@ -146,7 +146,7 @@ static tdmi_variant built_variant(const tdm_device *device, tdmi_variant variant
 static tdmi_cache_key key_of(const tdm_device *device, const tdmi_program_source *source) {
     tdmi_cache_key key = tdmi_cache_key_start();
     key = tdmi_cache_key_add(key, device->backend->name);
-    key = tdmi_cache_key_add(key, compiler_of(device, source));
+    key = tdmi_cache_key_add(key, kept_under(device, source));
     key = tdmi_cache_key_add(key, source->entry);
     key = tdmi_cache_key_add(key, source->text);
     for (const char *const *option = source->options; *option; option++)
@@ -168,7 +168,7 @@ static void report_build(const tdm_device *device, const tdmi_program_source *so
 static tdm_status build(tdm_device *device, const tdmi_program_source *source,
                         tdmi_bprogram *program) {
     const tdmi_backend *backend = device->backend;
-    if (!compiler_of(device, source)[0])
+    if (!kept_under(device, source)[0])
         return backend->program_build(device->impl, source, NULL, program, NULL);
     const tdmi_cache_key key = key_of(device, source);
     const uint64_t began = tdmi_nanoseconds();
@@ -275,7 +275,7 @@ tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant wanted, bool *is_co
     source_parts parts;
     tdmi_blob binary;
     TDMI_TRY(make_source(device, variant, &parts));
-    if (!compiler_of(device, &parts.source)[0]) {
+    if (!kept_under(device, &parts.source)[0]) {
         *is_compiled = !variant.user || parts.source.bytecode;
     } else if (tdmi_cache_read_kernel(key_of(device, &parts.source), &binary) == TDMI_CACHE_GOOD) {
         *is_compiled = true;

@@ -130,11 +130,11 @@ static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_
     tdmi_variant variant = tdmi_rows_variant(queue, kernel, op, o->x, o->y, &rows.x, places);
     variant.stream = tdmi_stores(queue, count, cols, tdm_dtype_size(o->x->dtype), in_place(o));
     /* in the order of the kernel's buffers */
-    const bool has_bias = kernel == TDMI_KERNEL_LAYER_NORM;
+    const bool is_layer_norm = kernel == TDMI_KERNEL_LAYER_NORM;
     const tdmi_mem *mems[7] = {tdmi_mem_of(o->x), tdmi_mem_of(o->residual), tdmi_mem_of(o->weight)};
-    const int partial = has_bias ? 4 : 3;
-    const size_t numbers = has_bias ? TDM_MOMENTS_NUMBERS : TDM_SUM_NUMBERS;
-    if (has_bias) mems[3] = tdmi_mem_of(o->bias);
+    const int partial = is_layer_norm ? 4 : 3;
+    const size_t numbers = is_layer_norm ? TDM_MOMENTS_NUMBERS : TDM_SUM_NUMBERS;
+    if (is_layer_norm) mems[3] = tdmi_mem_of(o->bias);
     mems[partial + 1] = tdmi_mem_of(o->sum);
     mems[partial + 2] = tdmi_mem_of(o->y);
     for (int64_t first = 0; first < rows.x.rows; first += count) {

@@ -395,11 +395,10 @@ Test(handles, flags) {
 
 /* More than the device gives at once, which is 64 MiB where pocl is shown as a small GPU. */
 Test(handles, too_large) {
-    tdm_buffer *buffer = NULL;
     const size_t size = (size_t)tdm_device_get_info(device)->max_allocation + 16;
-    if (size >> 30 != 0) return;
-    cl_mem memory = memory_of(context, CL_MEM_READ_WRITE, size, NULL);
-    REFUSED(tdm_opencl_adopt_memory(device, memory, size, NULL, NULL, &buffer),
+    cl_mem memory = size >> 30 ? NULL : memory_of(context, CL_MEM_READ_WRITE, size, NULL);
+    if (!memory) return;
+    REFUSED(tdm_opencl_adopt_memory(device, memory, size, NULL, NULL, &(tdm_buffer *){NULL}),
             TDM_ERROR_UNSUPPORTED, "tdm_opencl_adopt_memory|67108880|67108864 bytes at most");
     CL(clReleaseMemObject(memory));
 }
