@@ -31,6 +31,7 @@ bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, const benc
         row->gbytes_per_s = 1e-9 * row->bytes / row->seconds.median;
     if (!compared) return true;
     row->baseline_seconds = times.baseline.median;
+    row->baseline_iqr = times.baseline.iqr;
     row->ratio = row->baseline_seconds / row->seconds.median;
     snprintf(row->baseline, sizeof row->baseline, "%s", b->name);
     return true;

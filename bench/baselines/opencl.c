@@ -161,13 +161,14 @@ static bool call_gemm(void *state, unsigned set) {
     const CLBlastTranspose tb = r->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo;
     const size_t m = r->m, n = r->n, k = r->k, ldb = r->transpose_b ? k : n;
     const cl_half one = 0x3c00;
+/* of the transposed matrices in columns, for which CLBlast needs no temporary as large as C */
 #define GEMM(letter, alpha, beta)                                                                  \
     (r->batch == 1                                                                                 \
-         ? cl.CLBlast##letter##gemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, tb, m, n, k, alpha, \
-                                    a, 0, k, b, 0, ldb, beta, c, 0, n, &r->queue, NULL)            \
+         ? cl.CLBlast##letter##gemm(CLBlastLayoutColMajor, tb, CLBlastTransposeNo, n, m, k, alpha, \
+                                    b, 0, ldb, a, 0, k, beta, c, 0, n, &r->queue, NULL)            \
          : cl.CLBlast##letter##gemmStridedBatched(                                                 \
-               CLBlastLayoutRowMajor, CLBlastTransposeNo, tb, m, n, k, alpha, a, 0, k, m * k, b,   \
-               0, ldb, k * n, beta, c, 0, n, m * n, r->batch, &r->queue, NULL)) == CLBlastSuccess
+               CLBlastLayoutColMajor, tb, CLBlastTransposeNo, n, m, k, alpha, b, 0, ldb, k * n, a, \
+               0, k, m * k, beta, c, 0, n, m * n, r->batch, &r->queue, NULL)) == CLBlastSuccess
     if (r->dtype == TDM_F64) return GEMM(D, 1.0, 0.0);
     if (r->dtype == TDM_F16) return GEMM(H, one, 0);
     return GEMM(S, 1.0f, 0.0f);

@@ -23,6 +23,7 @@ static const double longest_answer = 600.0;
 static struct {
     bench_server server;
     int threads;
+    char version[32]; /* "" of a library that was not found */
 } started[BENCH_PEERS];
 
 bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEERS], char *why) {
@@ -33,15 +34,26 @@ bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEE
     bool any = false;
     char *word = output ? strtok(output, " \n") : NULL;
     memset(has, 0, BENCH_PEERS * sizeof *has);
-    for (; word; word = strtok(NULL, " \n"))
-        for (int i = 0; i < BENCH_PEERS; i++)
-            if (strcmp(word, modules[i]) == 0 && (!pytorch_alone || i == BENCH_PYTORCH))
-                any = has[i] = true;
+    while (word) { /* a name and a version */
+        char *version = strtok(NULL, " \n");
+        for (int i = 0; version && i < BENCH_PEERS; i++) {
+            if (strcmp(word, modules[i]) != 0 || (pytorch_alone && i != BENCH_PYTORCH)) continue;
+            snprintf(started[i].version, sizeof started[i].version, "%s", version);
+            any = has[i] = true;
+        }
+        word = strtok(NULL, " \n");
+    }
     if (output && !any)
         snprintf(why, BENCH_CHILD_WHY_SIZE, "%s has %s", python,
                  pytorch_alone ? "no PyTorch" : "none of PyTorch, NumPy and ONNX Runtime");
     free(output);
     return any;
+}
+
+void bench_describe_peers(json_t *libraries) {
+    for (int i = 0; i < BENCH_PEERS; i++)
+        if (started[i].version[0])
+            json_object_set_new(libraries, modules[i], json_string(started[i].version));
 }
 
 /* With as many threads; 0: as there are cores. */

@@ -12,6 +12,9 @@
  * answer. */
 bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEERS], char *why);
 
+/* Adds name: version of those that were found. */
+void bench_describe_peers(json_t *libraries);
+
 /* Seconds of the work, as peers.py names it, with as many threads as the device has cores, or on the card that the
  * device is. A process for each library has all rows. NaN with a why of "" where the library has no such work, else
  * with why it failed. */

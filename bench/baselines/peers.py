@@ -421,7 +421,7 @@ def installed(wanted):
     for name in wanted or LIBRARIES:
         try:
             found = [importlib.import_module(module) for module in modules.get(name, (name,))]
-            print(name, getattr(found[-1], "__version__", ""))
+            print(name, getattr(found[-1], "__version__", "?"))
         except Exception:  # pylint: disable=broad-except # an import may fail in any way
             if wanted:
                 raise

@@ -45,6 +45,7 @@ static json_t *json_figures(const bench_row *row) {
     json_object_set_new(object, "baseline",
                         row->baseline[0] ? json_string(row->baseline) : json_null());
     set_number(object, "baseline_seconds_median", row->baseline_seconds);
+    set_number(object, "baseline_seconds_iqr", row->baseline_iqr);
     set_number(object, "ratio", row->ratio);
     for (int i = 0; i < BENCH_PEERS; i++)
         if (!isnan(row->peer_seconds[i]))

@@ -18,6 +18,7 @@ void bench_row_init(bench_row *row, const tdm_device_info *device, const tdm_dev
                        .gflops = unknown,
                        .gbytes_per_s = unknown,
                        .baseline_seconds = unknown,
+                       .baseline_iqr = unknown,
                        .ratio = unknown,
                        .first_call_seconds = unknown,
                        .max_error = unknown,
@@ -58,7 +59,8 @@ bool bench_row_not_applicable(bench_row *row, const char *why) {
 }
 
 bool bench_row_is_noisy(const bench_row *row) {
-    return row->seconds.iqr > BENCH_NOISY * row->seconds.median;
+    return row->seconds.iqr > BENCH_NOISY * row->seconds.median ||
+           row->baseline_iqr > BENCH_NOISY * row->baseline_seconds;
 }
 
 const char *bench_format_spread(const bench_row *row, char text[16]) {

@@ -29,6 +29,7 @@ typedef struct bench_row {
     unsigned sets;           /* of buffers, which calls took in turn */
     char baseline[48];       /* "" without one */
     double baseline_seconds; /* median */
+    double baseline_iqr;     /* as of seconds */
     double ratio;            /* baseline_seconds / seconds.median */
     /* of the same work in other libraries, where these were requested and have it */
     double peer_seconds[BENCH_PEERS];
