@@ -59,56 +59,66 @@ static bool is_float(tdm_dtype dtype) {
     return dtype == TDM_F32 || dtype == TDM_F64 || dtype == TDM_F16 || dtype == TDM_BF16;
 }
 
-/* A device's handles, which its queues share. To destroy one is a wait for the whole device, which no capture on it
- * survives, the program's included; so they stay until the process ends, as contexts do. */
-typedef struct device_handles {
-    cublasLtHandle_t lt;
-    cublasHandle_t plain; /* NULL until needed */
-    bool plain_refused;
-    cudaStream_t stream; /* that `plain` works in, with this workspace */
-    void *workspace;
-} device_handles;
+/* Handles of a device that no queue has. To destroy one is a wait for the whole device, which no capture on it
+ * survives, the program's included; so they stay until the process ends, as contexts do, and serve the next queue. */
+static tdmi_mutex lock = TDMI_MUTEX_INIT; /* of the lists */
+static tdmi_cublas_handles *idle[TDMI_CUDA_MAX_DEVICES];
 
-static tdmi_mutex lock = TDMI_MUTEX_INIT; /* of the handles, and of the calls with a plain one */
-static device_handles handles[TDMI_CUDA_MAX_DEVICES];
-
-static tdm_status find_lt(tdmi_cublas_state *state) {
+static tdmi_cublas_handles *take_idle(int ordinal) {
     TDMI_LOCKED(&lock);
-    device_handles *h = &handles[state->device->ordinal];
-    cublasStatus_t error = h->lt ? CUBLAS_STATUS_SUCCESS : tdmi_cublaslt.cublasLtCreate(&h->lt);
-    if (error != CUBLAS_STATUS_SUCCESS) h->lt = NULL;
-    state->lt = h->lt;
-    if (error == CUBLAS_STATUS_SUCCESS) return TDM_OK;
+    tdmi_cublas_handles *h = idle[ordinal];
+    if (h) idle[ordinal] = h->next;
+    return h;
+}
+
+static void give_handles(int ordinal, tdmi_cublas_handles *h) {
+    TDMI_LOCKED(&lock);
+    h->next = idle[ordinal];
+    idle[ordinal] = h;
+}
+
+static tdm_status take_handles(int ordinal, tdmi_cublas_handles **handles) {
+    tdmi_cublas_handles *h = *handles = take_idle(ordinal);
+    if (h) return TDM_OK;
+    h = tdmi_calloc(1, sizeof *h);
+    if (!h) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    cublasStatus_t error = tdmi_cublaslt.cublasLtCreate(&h->lt);
+    if (error == CUBLAS_STATUS_SUCCESS) {
+        *handles = h;
+        return TDM_OK;
+    }
+    tdmi_free(h);
     return tdmi_fail(error == CUBLAS_STATUS_ALLOC_FAILED ? TDM_ERROR_OUT_OF_MEMORY
                                                          : TDM_ERROR_UNAVAILABLE,
                      "cublasLtCreate: cuBLAS status %d", (int)error);
 }
 
-static cublasStatus_t make_plain(const tdmi_bdevice *device, cublasHandle_t *made) {
-    tdmi_cuda_calls calls;
-    if (tdmi_cuda_begin(device, &calls) != TDM_OK) return CUBLAS_STATUS_NOT_INITIALIZED;
-    cublasStatus_t error = tdmi_cublas.cublasCreate_v2(made);
+static cublasStatus_t set_up_plain(tdmi_cublas_handles *h) {
+    cublasStatus_t error =
+        h->plain ? CUBLAS_STATUS_SUCCESS : tdmi_cublas.cublasCreate_v2(&h->plain);
     if (error == CUBLAS_STATUS_SUCCESS)
-        error = tdmi_cublas.cublasSetMathMode(
-            *made,
+        return tdmi_cublas.cublasSetMathMode(
+            h->plain,
             (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
-    tdmi_cuda_end(&calls);
+    h->plain = NULL;
     return error;
 }
 
-/* Makes the plain handle at its first use; false when cuBLAS is missing or refuses. Not while the queue's
+/* Sets up the plain handle at its first use; false when cuBLAS is missing or refuses. Not while the queue's
  * work is captured. */
-static bool has_plain(const tdmi_cublas_state *state) {
-    TDMI_LOCKED(&lock);
-    device_handles *h = &handles[state->device->ordinal];
-    if (h->plain || h->plain_refused || tdmi_cuda_is_captured(state->queue)) return h->plain;
-    h->plain_refused = true;
-    if (tdmi_cublas_open() != TDM_OK) return false;
-    cublasHandle_t made = NULL;
-    cublasStatus_t error = make_plain(state->device, &made);
-    h->plain_refused = error != CUBLAS_STATUS_ALLOC_FAILED; /* which may not last */
-    if (error == CUBLAS_STATUS_SUCCESS) h->plain = made;
-    return h->plain;
+static bool has_plain(tdmi_cublas_state *state) {
+    tdmi_cuda_calls calls;
+    if (state->plain_ready) return true;
+    if (state->plain_refused || tdmi_cuda_is_captured(state->queue)) return false;
+    state->plain_refused = true;
+    if (tdmi_cublas_open() != TDM_OK || tdmi_cuda_begin(state->device, &calls) != TDM_OK)
+        return false;
+    cublasStatus_t error = set_up_plain(state->handles);
+    tdmi_cuda_end(&calls);
+    state->plain_ready = error == CUBLAS_STATUS_SUCCESS;
+    state->plain_refused =
+        !state->plain_ready && error != CUBLAS_STATUS_ALLOC_FAILED; /* may pass */
+    return state->plain_ready;
 }
 
 static bool has_epilogue(const tdmi_gemm *gemm) {
@@ -192,31 +202,28 @@ static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdm
     if (error == CUBLAS_STATUS_SUCCESS) return TDM_OK;
     const tdm_status status = blas_fail(state, error, "cublasLtMatmul", gemm);
     /* The heuristic may promise too much, such as a launch that fails where a matrix spans 2^31 elements (NVIDIA/raft
-     * 3097): such a plan is given up for plain cuBLAS. */
+     * 3097): such a plan is given up for plain cuBLAS. A launch also fails in a capture that another thread ended. */
     if (error == CUBLAS_STATUS_NOT_SUPPORTED ||
-        (error == CUBLAS_STATUS_EXECUTION_FAILED && status == TDM_ERROR_BACKEND && gemm->beta == 0))
+        (error == CUBLAS_STATUS_EXECUTION_FAILED && status == TDM_ERROR_BACKEND &&
+         gemm->beta == 0 && !tdmi_cuda_is_captured(state->queue)))
         plan->usable = false;
     return status;
 }
 
-/* Setting a stream resets the workspace, so the stream comes first. */
-static cublasStatus_t use_stream(const tdmi_cublas_state *state, device_handles *h) {
-    if (h->stream == state->queue->stream && h->workspace == state->workspace)
-        return CUBLAS_STATUS_SUCCESS;
-    h->stream = NULL;
-    cublasStatus_t error = tdmi_cublas.cublasSetStream_v2(h->plain, state->queue->stream);
+/* The plain handle works in a stream that is set once. Setting it resets the workspace, so the stream
+ * comes first. */
+static cublasStatus_t use_stream(tdmi_cublas_state *state) {
+    if (state->plain_stream == state->queue->stream) return CUBLAS_STATUS_SUCCESS;
+    cublasHandle_t plain = state->handles->plain;
+    cublasStatus_t error = tdmi_cublas.cublasSetStream_v2(plain, state->queue->stream);
     if (error == CUBLAS_STATUS_SUCCESS)
-        error = tdmi_cublas.cublasSetWorkspace_v2(h->plain, state->workspace,
-                                                  TDMI_CUBLAS_WORKSPACE_BYTES);
-    if (error != CUBLAS_STATUS_SUCCESS) return error;
-    h->stream = state->queue->stream;
-    h->workspace = state->workspace;
+        error =
+            tdmi_cublas.cublasSetWorkspace_v2(plain, state->workspace, TDMI_CUBLAS_WORKSPACE_BYTES);
+    state->plain_stream = error == CUBLAS_STATUS_SUCCESS ? state->queue->stream : NULL;
     return error;
 }
 
 static tdm_status run_plain(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
-    TDMI_LOCKED(&lock);
-    device_handles *h = &handles[state->device->ordinal];
     factor alpha = factor_of(gemm->dtype, gemm->alpha), beta = factor_of(gemm->dtype, gemm->beta);
     cudaDataType_t type = tdmi_cublas_data_type(gemm->dtype);
     cublasOperation_t first = gemm->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -225,18 +232,19 @@ static tdm_status run_plain(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
     const void *a = tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype);
     void *c = tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype);
     cublasComputeType_t compute = tdmi_cublas_compute_type(gemm);
-    cublasStatus_t error = use_stream(state, h);
+    cublasStatus_t error = use_stream(state);
     if (error != CUBLAS_STATUS_SUCCESS) return blas_fail(state, error, "cublasSetStream", gemm);
     if (tdmi_cublas.cublasGemmStridedBatchedEx_64)
         error = tdmi_cublas.cublasGemmStridedBatchedEx_64(
-            h->plain, first, second, gemm->n, gemm->m, gemm->k, &alpha, b, type, gemm->ldb,
-            gemm->b_stride, a, type, gemm->lda, gemm->a_stride, &beta, c, type, gemm->ldc,
-            gemm->c_stride, gemm->batch, compute, CUBLAS_GEMM_DEFAULT);
+            state->handles->plain, first, second, gemm->n, gemm->m, gemm->k, &alpha, b, type,
+            gemm->ldb, gemm->b_stride, a, type, gemm->lda, gemm->a_stride, &beta, c, type,
+            gemm->ldc, gemm->c_stride, gemm->batch, compute, CUBLAS_GEMM_DEFAULT);
     else
         error = tdmi_cublas.cublasGemmStridedBatchedEx(
-            h->plain, first, second, (int)gemm->n, (int)gemm->m, (int)gemm->k, &alpha, b, type,
-            (int)gemm->ldb, gemm->b_stride, a, type, (int)gemm->lda, gemm->a_stride, &beta, c, type,
-            (int)gemm->ldc, gemm->c_stride, (int)gemm->batch, compute, CUBLAS_GEMM_DEFAULT);
+            state->handles->plain, first, second, (int)gemm->n, (int)gemm->m, (int)gemm->k, &alpha,
+            b, type, (int)gemm->ldb, gemm->b_stride, a, type, (int)gemm->lda, gemm->a_stride, &beta,
+            c, type, (int)gemm->ldc, gemm->c_stride, (int)gemm->batch, compute,
+            CUBLAS_GEMM_DEFAULT);
     return error == CUBLAS_STATUS_SUCCESS
                ? TDM_OK
                : blas_fail(state, error, "cublasGemmStridedBatchedEx", gemm);
@@ -257,7 +265,7 @@ static tdm_status gemm(void *opaque, const tdmi_gemm *product) {
     tdmi_gemm arranged;
     if (!arrange(product, &arranged))
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "cuBLAS takes no matrix whose rows overlap");
-    TDMI_CUDA_ENTER(state->device);
+    TDMI_CUDA_BEGIN(state->device);
     tdm_status status = TDM_OK;
     for (int64_t start = 0; start < arranged.batch && status == TDM_OK;
          start += TDMI_CUBLAS_MAX_BATCH) {
@@ -276,10 +284,14 @@ static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *opaque)
     TDMI_CUDA_BEGIN(device);
     state->device = device;
     state->queue = queue;
-    TDMI_TRY(find_lt(state));
+    TDMI_TRY(take_handles(device->ordinal, &state->handles));
+    state->lt = state->handles->lt;
     /* Another workspace would be other algorithms, and so other last digits: without it there is no provider. */
-    return tdmi_cuda_check(tdmi_cudart.cudaMalloc(&state->workspace, TDMI_CUBLAS_WORKSPACE_BYTES),
-                           "cudaMalloc of cuBLAS's workspace of 32 MiB");
+    const tdm_status status =
+        tdmi_cuda_check(tdmi_cudart.cudaMalloc(&state->workspace, TDMI_CUBLAS_WORKSPACE_BYTES),
+                        "cudaMalloc of cuBLAS's workspace of 32 MiB");
+    if (status != TDM_OK) give_handles(device->ordinal, state->handles);
+    return status;
 }
 
 static void detach(void *opaque) {
@@ -290,6 +302,7 @@ static void detach(void *opaque) {
         tdmi_lt_drop_plan(&state->plans[i]);
     (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFree(state->workspace));
     tdmi_cuda_end(&calls);
+    give_handles(state->device->ordinal, state->handles);
     memset(state, 0, sizeof *state);
 }
 

@@ -35,10 +35,20 @@ typedef struct tdmi_lt_plan {
     int algorithms;   /* how many the heuristic has for this product */
 } tdmi_lt_plan;
 
+/* Of a queue for as long as it lives, and of later ones. */
+typedef struct tdmi_cublas_handles {
+    cublasLtHandle_t lt;
+    cublasHandle_t plain; /* NULL until needed */
+    struct tdmi_cublas_handles *next;
+} tdmi_cublas_handles;
+
 typedef struct tdmi_cublas_state {
     tdmi_bdevice *device;
     tdmi_bqueue *queue;
+    tdmi_cublas_handles *handles;
     cublasLtHandle_t lt;
+    bool plain_ready, plain_refused;
+    cudaStream_t plain_stream; /* that the plain handle works in */
     void *workspace;
     uint32_t next_victim;
     tdmi_lt_plan *recent; /* the plan that was found last: most often the next one, too */

@@ -141,7 +141,7 @@ TDMI_BACKEND_TABLE(TDMI_BACKEND_DECLARE, tdmi_cuda)
 TDMI_CUDA_TABLE(TDMI_BACKEND_DECLARE, tdmi_cuda)
 
 /* Enters until the block ends; returns from the calling function where that fails. For calls that no capture forbids:
- * launches, products, copies, fills, and events that are recorded or that a stream waits for. */
+ * launches, copies, fills, and events that are recorded or that a stream waits for. */
 #define TDMI_CUDA_ENTER(device)                                                                    \
     __attribute__((cleanup(tdmi_cuda_leave_block))) bool tdmi_cuda_entered_ = false;               \
     TDMI_TRY(tdmi_cuda_enter(device, &tdmi_cuda_entered_))

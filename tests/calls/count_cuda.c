@@ -26,9 +26,12 @@ bool count_is_work(const char *function) {
            strcmp(function, "cublasLtMatmul") == 0 || begins(function, "cublasGemm");
 }
 
-/* A read of a thread's variable, the current context. "kernel" is the work itself, as it runs. */
+/* Variables of the thread: the current context, and the mode of captures, which products exchange. "kernel" is the work
+ * itself, as it runs. */
 bool count_is_free(const char *function) {
-    return strcmp(function, "cuCtxGetCurrent") == 0 || strcmp(function, "kernel") == 0;
+    return strcmp(function, "cuCtxGetCurrent") == 0 ||
+           strcmp(function, "cuThreadExchangeStreamCaptureMode") == 0 ||
+           strcmp(function, "kernel") == 0;
 }
 
 bool count_is_argument(const char *function) {

@@ -14,7 +14,14 @@
 #include "small.h"
 #include "support/check.h"
 
-enum { UNKNOWN = 999, INVALID = 1, INVALIDATED = 901, NOT_SUPPORTED = 15, EXECUTION_FAILED = 13 };
+enum {
+    ALLOC_FAILED = 3,
+    UNKNOWN = 999,
+    INVALID = 1,
+    INVALIDATED = 901,
+    NOT_SUPPORTED = 15,
+    EXECUTION_FAILED = 13
+};
 
 TestSuite(graphs, .init = traps_begin, .fini = traps_end);
 
@@ -200,10 +207,11 @@ static void refuse_a_product(int failure) {
     cuda_sim_fail("cublasLtMatmul", 1, false, failure);
     OK(tdm_graph_replay(graph));
     CHECK(cuda_sim_failures() == 1, "the product was not called");
-    CHECK(cuda_sim_calls("cuGraphLaunch") == 1, "%lu launches of graphs, not 1",
-          cuda_sim_calls("cuGraphLaunch"));
-    CHECK(cuda_sim_calls("cudaStreamWaitEvent") == 1, "%lu waits, not 1",
-          cuda_sim_calls("cudaStreamWaitEvent"));
+    const bool captured = failure == NOT_SUPPORTED;
+    CHECK(cuda_sim_calls("cuGraphLaunch") == captured, "%lu launches of graphs, not %d",
+          cuda_sim_calls("cuGraphLaunch"), captured);
+    CHECK(cuda_sim_calls("cudaStreamWaitEvent") == captured, "%lu waits, not %d",
+          cuda_sim_calls("cudaStreamWaitEvent"), captured);
     OK(tdm_buffer_read(s.queue, buffers[2], 0, got, sizeof got));
     CHECK(got[0] == 2 * K && got[ROWS * COLS - 1] == 2 * K, "%g", (double)got[0]);
     tdm_graph_destroy(graph);
@@ -259,9 +267,16 @@ Test(graphs, of_the_program) {
     OK(tdm_buffer_create(s.device, 1 << 20, &more));
     tdm_buffer_release(more);
     OK(tdm_device_trim(s.device));
-    OK(tdm_queue_create(s.device, 0, &other));
-    OK(tdm_matmul(other, NULL, &s.x, &s.x, &s.y));
-    tdm_queue_destroy(other);
+    for (int i = 0; i < 3; i++) {
+        OK(tdm_queue_create(s.device, 0, &other));
+        if (i == 1) cuda_sim_fail("cublasLtMatmul", 1, false, ALLOC_FAILED);
+        if (i == 1) OK(tdm_buffer_create(s.device, 1 << 20, &more));
+        if (i == 1) tdm_buffer_release(more);
+        OK(tdm_matmul(other, NULL, &s.x, &s.x, &s.y));
+        tdm_queue_destroy(other);
+    }
+    CHECK(cuda_sim_alive(CUDA_SIM_LT_HANDLE) == 2, "%zu handles for two queues at a time",
+          cuda_sim_alive(CUDA_SIM_LT_HANDLE));
     CHECK(!cuStreamEndCapture(stream, &graph), "the capture failed");
     CHECK(!cuGraphDestroy(graph), "no graph");
     CHECK(!cudaStreamDestroy(stream), "no end of the stream");
