@@ -121,18 +121,17 @@ size_t tdmi_clblast_size_of(const tdmi_clblast_settings *s) {
 /* --- the search --------------------------------------------------------------------------------- */
 
 /* Where it starts: what is good on some devices. Rows: tile m, n, lanes m, n, vectors m, n, k, local. */
-#define USUAL                                                                                      \
-    { 64, 64, 16, 16, 4, 4, 32, 1 }
-const int tdmi_clblast_usual[TDMI_CLBLAST_CHOICES] = USUAL;
 enum { SEEDS = 3 };
 static const int seeds[2][TDMI_CLBLAST_KERNELS][SEEDS][TDMI_CLBLAST_CHOICES] = {
     {/* GPUs */
-     {USUAL, {128, 64, 16, 8, 4, 4, 16, 1}, {64, 64, 8, 8, 4, 4, 32, 0}},
+     {{64, 64, 16, 16, 4, 4, 32, 1}, {128, 64, 16, 8, 4, 4, 16, 1}, {64, 64, 8, 8, 4, 4, 32, 0}},
      {{32, 32, 16, 16, 2, 2, 2, 1}, {32, 32, 8, 8, 4, 4, 2, 1}, {16, 16, 8, 8, 2, 2, 2, 1}}},
     {/* CPUs */
      {{64, 64, 4, 4, 8, 8, 32, 0}, {64, 64, 8, 8, 8, 8, 32, 0}, {32, 32, 4, 4, 8, 8, 32, 0}},
      {{32, 32, 4, 4, 8, 8, 2, 1}, {32, 32, 8, 8, 4, 4, 2, 1}, {16, 16, 4, 4, 4, 4, 2, 1}}},
 };
+
+const int *tdmi_clblast_usual(bool cpu) { return seeds[cpu][TDMI_CLBLAST_INDIRECT][0]; }
 
 enum { MOST_TRIED = 256 };
 typedef struct walk {

@@ -44,8 +44,8 @@ typedef struct tdmi_clblast_parameters {
 
 tdmi_clblast_parameters tdmi_clblast_parameters_of(tdmi_clblast_kernel kernel, const int *choice);
 
-/* The usual choice for GPUs, of the kernel for large products. */
-extern const int tdmi_clblast_usual[TDMI_CLBLAST_CHOICES];
+/* The usual choice of the kernel for large products. */
+const int *tdmi_clblast_usual(bool cpu);
 
 /* From which size on products go to the kernel for large ones. */
 tdmi_clblast_parameters tdmi_clblast_threshold(size_t size);

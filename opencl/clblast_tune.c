@@ -100,12 +100,21 @@ static void use(tdmi_bdevice *device, int index, const tdmi_clblast_settings *se
 
 /* CLBlast's own parameters may be of its second kind (GEMMK=1), with tiles of two widths: before 1.6.3 it then computes
  * a part of C and writes beyond it (CLBlast 533, 542). It reports no version, so these devices' are not used: NVIDIA's
- * from Turing to Ada in f64, Turing in f32, and Intel's GPUs in f32. */
+ * from Turing to Ada in f64, Turing in f32, Intel's and Apple's GPUs in f32, and Intel's CPUs. */
 static bool may_be_wrong(const tdmi_bdevice *device, int index) {
     enum { TURING = 75, LAST_OF_TURING = 79, ADA = 89 };
-    const int capability = device->entry->facts.info.compute_capability;
-    if (index == 0 && device->entry->early_markers) return true;
-    return capability >= TURING && capability <= (index == 0 ? LAST_OF_TURING : ADA);
+    const tdm_device_info *info = &device->entry->facts.info;
+    const bool intel = strncmp(info->vendor, "Intel", 5) == 0;
+    if (tdmi_cl_is_cpu(device)) return intel;
+    if (index == 0 && (intel || strncmp(info->vendor, "Apple", 5) == 0)) return true;
+    return info->compute_capability >= TURING &&
+           info->compute_capability <= (index == 0 ? LAST_OF_TURING : ADA);
+}
+
+static bool use_usual(const tdmi_bdevice *device, int index, const tdmi_clblast_limits *limits) {
+    const int *usual = tdmi_clblast_usual(limits->cpu);
+    return tdmi_clblast_fits(limits, TDMI_CLBLAST_INDIRECT, usual) &&
+           use_choice(device, index, TDMI_CLBLAST_INDIRECT, usual);
 }
 
 void tdmi_clblast_configure(tdmi_bdevice *device, const char *name, const char *text) {
@@ -120,9 +129,8 @@ void tdmi_clblast_configure(tdmi_bdevice *device, const char *name, const char *
             use(device, index, &settings);
             found->settings[index] = settings;
         }
-        if (!found->settings[index].found[TDMI_CLBLAST_INDIRECT] && may_be_wrong(device, index) &&
-            tdmi_clblast_fits(&limits, TDMI_CLBLAST_INDIRECT, tdmi_clblast_usual))
-            (void)use_choice(device, index, TDMI_CLBLAST_INDIRECT, tdmi_clblast_usual);
+        if (!found->settings[index].found[TDMI_CLBLAST_INDIRECT] && may_be_wrong(device, index))
+            found->refused[index] = !use_usual(device, index, &limits);
     }
 }
 
