@@ -193,6 +193,7 @@ typedef uint64_t tdm_u64;
 #define GROUP_SUM(scratch, v) ((void)(scratch), (v))
 #define GROUP_MAX(scratch, v) ((void)(scratch), (v))
 #define TDM_GROUP_FOLD_ARRAY(type, name) LOCAL_ARRAY(type, name, 1)
+#define TDM_GROUP_FOLD_IN_ORDER TDM_GROUP_FOLD
 #define TDM_GROUP_FOLD(name, type, combined)                                                       \
     INLINE type name(LOCAL type *scratch, type v)                                                  \
     {                                                                                              \

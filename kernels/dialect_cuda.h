@@ -84,7 +84,10 @@ typedef unsigned tdm_pair; /* two elements of 16 bits */
 #define TDM_GROUP_FOLD_ARRAY(type, name) GROUP_ARRAY(type, name)
 #define GROUP_SUM(scratch, v) tdm_group_sum(scratch, v)
 #define GROUP_MAX(scratch, v) tdm_group_max(scratch, v)
-#define TDM_GROUP_FOLD(name, type, combined)                                                       \
+#define TDM_GROUP_FOLD(name, type, combined) TDM_GROUP_FOLD_AS(name, type, combined, false)
+/* Where lanes must agree though the function does not commute: max has one of 0 and -0. */
+#define TDM_GROUP_FOLD_IN_ORDER(name, type, combined) TDM_GROUP_FOLD_AS(name, type, combined, true)
+#define TDM_GROUP_FOLD_AS(name, type, combined, in_order)                                          \
     INLINE type name(type *scratch, type v)                                                        \
     {                                                                                              \
         const int width = LANES < 32 ? LANES : 32;                                                 \
@@ -92,7 +95,10 @@ typedef unsigned tdm_pair; /* two elements of 16 bits */
             LANES < 32 ? ((1u << LANES % 32) - 1u) << threadIdx.x % 32 / LANES * LANES : ~0u;      \
         type a = v;                                                                                \
         for (int distance = width / 2; distance > 0; distance /= 2) {                              \
-            const type b = __shfl_xor_sync(team, a, distance);                                     \
+            const type other = __shfl_xor_sync(team, a, distance);                                 \
+            const bool is_second = in_order && (threadIdx.x & distance) != 0;                      \
+            const type b = is_second ? a : other;                                                  \
+            a = is_second ? other : a;                                                             \
             a = combined;                                                                          \
         }                                                                                          \
         if (LANES <= 32) __syncwarp(team);                                                         \

@@ -82,6 +82,7 @@ typedef ulong tdm_u64;
  * after those of all, and are written when every lane has passed the first one of the next reduction. The second one
  * also lets a lane write what others have read before. */
 #define TDM_FEW (LANES < 16 ? LANES : 16)
+#define TDM_GROUP_FOLD_IN_ORDER TDM_GROUP_FOLD
 #define TDM_GROUP_FOLD_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES + TDM_FEW)
 #if LANES == 1 /* without a barrier: drivers compile those for seconds, and Mesa's llvmpipe ends the process on some */
 #define TDM_GROUP_FOLD(name, type, combined)                                                       \

@@ -25,7 +25,7 @@
             for (tdm_i32 k = 0; k < width; k++) parts[k] = FOLD_PAIR(parts[k], parts[k + width]);  \
         return parts[0];                                                                           \
     }                                                                                              \
-    TDM_GROUP_FOLD(tdm_group_fold, FOLDED, FOLD_PAIR(a, b))
+    TDM_GROUP_FOLD_IN_ORDER(tdm_group_fold, FOLDED, FOLD_PAIR(a, b))
 #define FOLD(a, j, begin, end, reads, d, v, ahead)                                                 \
     do {                                                                                           \
         PRIVATE_ARRAY(FOLDED, tdm_as, SUM_LANES);                                                  \
@@ -36,7 +36,7 @@
         (a) = FOLD_PAIR(a, FOLD_TOTAL(tdm_as));                                                    \
     } while (0)
 #else
-#define FOLD_FUNCTIONS TDM_GROUP_FOLD(tdm_group_fold, FOLDED, FOLD_PAIR(a, b))
+#define FOLD_FUNCTIONS TDM_GROUP_FOLD_IN_ORDER(tdm_group_fold, FOLDED, FOLD_PAIR(a, b))
 #define FOLD(a, j, begin, end, reads, d, v, ahead)                                                 \
     do {                                                                                           \
         TDM_PARTIAL_RESULTS(FOLDED, tdm_as, a, FOLD_START);                                        \

@@ -231,6 +231,16 @@ void tdmi_write_places(tdmi_writer *self, const char *pieces) {
                    e->is_written[i] ? "" : "const ", e->dtypes[i], i, i, i);
 }
 
+/* A value to a row of T. An integer is rounded to bf16 once, so not to f32 before. */
+static void print_write(tdmi_writer *self, const char *write, int tensor, int node) {
+    const tdmi_expression *e = self->e;
+    if (e->dtypes[tensor] == TDM_BF16)
+        tdmi_write(self, "            %s(r%d, j, tdm_from_%s_to_bf16(v%d));\n", write, tensor,
+                   source_name(e->nodes[node].type), node);
+    else
+        tdmi_write(self, "            %s(r%d, j, v%d);\n", write, tensor, node);
+}
+
 /* The dialect's loop over rows of T, which it reads and writes in vectors, lines or past the cache. */
 static void print_plain_loop(tdmi_writer *self) {
     const tdmi_expression *e = self->e;
@@ -243,8 +253,8 @@ static void print_plain_loop(tdmi_writer *self) {
     tdmi_write_reads(self, TDMI_WRITTEN);
     tdmi_write(self, ")\n        {\n");
     tdmi_write_values(self, TDMI_WRITTEN, "            ");
-    tdmi_write(self, "            WRITE(r%d, j, v%d);\n", y, e->outputs[0].node);
-    if (z >= 0) tdmi_write(self, "            WRITE2(r%d, j, v%d);\n", z, e->outputs[1].node);
+    print_write(self, "WRITE", y, e->outputs[0].node);
+    if (z >= 0) print_write(self, "WRITE2", z, e->outputs[1].node);
     tdmi_write(self, "        }\n");
 }
 

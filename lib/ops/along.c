@@ -143,8 +143,9 @@ tdm_status tdm_take_along_axis(tdm_queue *queue, const tdm_tensor *x, const tdm_
         TDM_WITH_INTEGER("taken", y->shape[dim]), TDM_WITH_INTEGER("count", x->shape[dim]),
         TDM_WITH_TENSOR("y", &places)};
     static const tdmi_texts texts = {
-        .statements = "lines = index / inner / taken\n"
-                      "y = i < 0 || i >= count ? -1 : (lines * count + i) * inner + index % inner"};
+        .statements =
+            "lines = index / inner / taken\n"
+            "y = i < 0 || i64(i) >= count ? -1 : (lines * count + i) * inner + index % inner"};
     tdm_status status = tdmi_call_texts(__func__, queue, TDMI_FLAT_PLACE, &texts, arguments, 5,
                                         1u << 1 | 1u << 2 | 1u << 3, TDM_PARAMETER_INTEGER);
     const bool copies = !tdm_tensor_is_contiguous(x);

@@ -58,8 +58,8 @@ static bool sorts_twice(tdm_dtype dtype, const tdm_sort_args *args) {
 }
 
 size_t tdmi_sort_bytes(tdm_dtype dtype, int64_t words) {
-    const size_t areas = tdm_dtype_size(dtype) == sizeof(uint64_t) ? 3 : 2;
-    return areas * (size_t)words * sizeof(uint64_t);
+    const uint64_t areas = tdm_dtype_size(dtype) == sizeof(uint64_t) ? 3 : 2;
+    return tdmi_words_bytes(areas * (uint64_t)words);
 }
 
 tdm_status tdmi_sort_rows(tdm_queue *queue, tdm_dtype dtype, const tdmi_mem *x,

@@ -8,6 +8,12 @@
 /* The most bytes that the words of the rows sorted at a time take, unless one row's take more. */
 #define TDMI_SLAB_WORDS ((int64_t)1 << 24)
 
+/* Bytes of so many words of scratch memory. Of 32 bits the largest size, which no device has, stands for all that are
+ * larger. */
+static inline size_t tdmi_words_bytes(uint64_t words) {
+    return words < SIZE_MAX / sizeof(uint64_t) ? (size_t)words * sizeof(uint64_t) : SIZE_MAX;
+}
+
 /* Bytes of scratch memory for `words` of a dtype. */
 size_t tdmi_sort_bytes(tdm_dtype dtype, int64_t words);
 

@@ -63,7 +63,7 @@ static tdm_status select_and_take(tdm_queue *queue, const selection *s, tdmi_sor
                             .room = (tdm_u32)s->room,
                             .most = (tdm_u32)s->most};
     const tdmi_mem *scratch;
-    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)(slab * of_row) * sizeof(uint64_t), &scratch));
+    TDMI_TRY(tdmi_queue_scratch(queue, tdmi_words_bytes((uint64_t)(slab * of_row)), &scratch));
     const tdmi_mem *const mems[] = {scratch, tdmi_mem_of(sorting->x)};
     sort->cols = (tdm_u32)words;
     for (int64_t row = 0; row < sorting->rows; row += slab) {

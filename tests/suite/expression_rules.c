@@ -486,3 +486,12 @@ Test(expression_rules, recorded, TAGS("compiled")) {
     tdm_graph_destroy(graph);
     array_free_all();
 }
+
+/* An integer is rounded to bf16 once. */
+Test(expression_rules, integers_in_bf16) {
+    array *x = array_1d(TDM_BF16, 1), *y = array_1d(TDM_BF16, 1), *const arrays[] = {x, y};
+    const double want = 0x1020000;
+    array_constant(x, 1);
+    if (run("y = x > 0 ? 0x1010001 : 0", arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(y, &want, NULL);
+    array_free_all();
+}

@@ -161,3 +161,28 @@ Test(row_kernel_apply, of_a_number) {
     tdm_kernel_release(kernel);
     array_free_all();
 }
+
+/* Every element of a row sees the same r, also of numbers that compare equal. */
+Test(row_kernel_apply, signs_of_zeros, TAGS("lanes")) {
+    enum { CASES = 6 };
+    const tdm_row_kernel sign =
+        TDM_ROW_KERNEL(.map = "x", .combine = TDM_MAX, .apply = "copysign(1, r)");
+    for (int k = 0; k < CASES; k++) {
+        const int cols = k % 3 == 0 ? 32 : k % 3 == 1 ? 40 : COLS, count = VALUE_ROWS * cols;
+        array *x = array_2d(TDM_F32, VALUE_ROWS, cols, cols),
+              *y = array_2d(TDM_F32, VALUE_ROWS, cols, cols);
+        array *const arrays[] = {x, y};
+        double values[VALUE_ROWS * COLS];
+        float now[VALUE_ROWS * COLS];
+        for (int i = 0; i < count; i++)
+            values[i] = i / (k < 3 ? 1 : 4) % 2 ? 0.0 : -0.0; /* from lane to lane */
+        array_set(x, values);
+        check_case("%d columns", cols);
+        if (run_rows(&sign, arrays, "xy", NO_NUMBER, 0) && OK(tdm_to_host(queue, &y->t, now))) {
+            for (int i = 0; i < count; i++)
+                CHECK(now[i] == now[i / cols * cols], "element %d is %g, the row's first %g", i,
+                      (double)now[i], (double)now[i / cols * cols]);
+        }
+        array_free_all();
+    }
+}

@@ -143,6 +143,11 @@ Test(wide, more_than_2_to_the_31_elements) {
     CHECK(tail[0] == 7 && tail[4099] == 7, "the head was not filled");
     OK(tdm_buffer_read(queue, buffer, (size_t)1 << 30, tail, 4100));
     CHECK(tail[0] == 7 && tail[4099] == 7, "the middle was not filled");
+    array *index = array_1d(TDM_I32, 1), *y = array_1d(TDM_U8, 1);
+    const double want = 7;
+    array_constant(index, 4099);
+    if (OK(tdm_take_along_axis(queue, &t, &index->t, 0, &y->t))) ARRAY_CHECK(y, &want, NULL);
+    array_free_all();
     tdm_buffer_release(buffer);
 }
 
