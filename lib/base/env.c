@@ -392,16 +392,15 @@ static void read_environment(void) {
     find_cache_directory();
     begin_output();
     tdmi_process_on_fork(mark_forked);
-    tdmi_library_stay();
+    atomic_store_explicit(&in_use, true, memory_order_release);
 }
 
 static void read_once(void) {
     if (atomic_load_explicit(&in_use, memory_order_acquire)) return;
-    TDMI_LOCKED(&lock);
-    if (!atomic_load_explicit(&in_use, memory_order_relaxed)) {
-        read_environment();
-        atomic_store_explicit(&in_use, true, memory_order_release);
-    }
+    tdmi_mutex_lock(&lock);
+    if (!atomic_load_explicit(&in_use, memory_order_relaxed)) read_environment();
+    tdmi_mutex_unlock(&lock);
+    tdmi_library_stay(); /* the loader may wait for a thread that needs the lock */
 }
 
 tdm_status tdmi_env_before_use(const char *function, void (*set)(void *), void *context) {

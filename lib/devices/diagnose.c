@@ -15,14 +15,15 @@ static tdmi_once once = TDMI_ONCE_INIT;
 
 static void diagnose_variable(const char *name, const char *text) {
     const tdmi_env *env;
-    /* the message of a refused environment begins with the variable's name */
-    const bool bad =
-        tdmi_env_get(&env) != TDM_OK && strncmp(tdm_last_error(), name, strlen(name)) == 0;
+    const bool refused = tdmi_env_get(&env) != TDM_OK;
+    /* the message of a refused environment begins with the name of the first variable */
+    const bool bad = refused && strncmp(tdm_last_error(), name, strlen(name)) == 0;
     static const char *const ignored[] = {
         [TDMI_ENV_CONFIGURED] = "ignored: the program has called tdm_configure",
         [TDMI_ENV_PRIVILEGED] = "ignored: this program has more rights than its caller",
         [TDMI_ENV_FOREIGN] = "ignored: not a variable of Tandem"};
     const tdmi_env_use use = tdmi_env_use_of(name);
+    if (refused && !bad) text = "not checked, as another variable is refused";
     if (use != TDMI_ENV_USED) text = ignored[use];
     tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, name, bad ? tdm_last_error() : text,
                   bad ? "correct or unset it" : "");

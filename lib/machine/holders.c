@@ -154,10 +154,8 @@ static void sweep_some(tdmi_folder folder, holder_file *scratch) {
 /* The file is written as a whole: a hole would be filled later, when the disk may be full. */
 static bool make_file(tdmi_folder folder, const char *name) {
     tdmi_file_info info;
-    own_handle = tdmi_file_open(folder, name,
-                                TDMI_OPEN_READ | TDMI_OPEN_WRITE | TDMI_OPEN_NEW |
-                                    TDMI_OPEN_PRIVATE | TDMI_OPEN_LONG,
-                                &info);
+    own_handle = tdmi_file_open(
+        folder, name, TDMI_OPEN_READ | TDMI_OPEN_WRITE | TDMI_OPEN_NEW | TDMI_OPEN_PRIVATE, &info);
     if (own_handle == TDMI_NO_FILE) return false;
     own_identity = info.identity;
     if (tdmi_file_write_at(own_handle, 0, &own, sizeof own) == sizeof own) {
@@ -219,9 +217,8 @@ static void reopen(void) {
     tdmi_file_info info;
     const tdmi_folder folder = tdmi_cache_open("holders", false);
     if (folder == TDMI_NO_FOLDER) return;
-    own_handle = tdmi_file_open(
-        folder, own_name, TDMI_OPEN_READ | TDMI_OPEN_WRITE | TDMI_OPEN_NO_LINK | TDMI_OPEN_LONG,
-        &info);
+    own_handle = tdmi_file_open(folder, own_name,
+                                TDMI_OPEN_READ | TDMI_OPEN_WRITE | TDMI_OPEN_NO_LINK, &info);
     tdmi_folder_close(folder);
     if (own_handle == TDMI_NO_FILE || info.identity == own_identity) return;
     (void)tdmi_file_close(own_handle);

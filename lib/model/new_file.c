@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "platform/clock.h"
 #include "platform/folder.h"
@@ -52,27 +54,40 @@ static tdm_status find_place(const char *path, char **place, unsigned *mode) {
 /* ---- files of processes that have ended ----
  *
  * A file is locked for as long as it is written: one without a lock is what a process left that was killed. The system
- * takes the lock away with the process, whatever its number and machine. Where the file system has no locks none is
- * found, and nothing is removed. */
+ * takes the lock away with the process, whatever its number. Where the file system has no locks none is found, and
+ * nothing is removed. Locks may be seen on their machine alone, so one of another machine, which the name says, is
+ * removed an hour after it was last written. */
 
-static bool is_aside(const char *name) {
+enum { LEFT_BY_OTHERS = 3600 };
+
+static unsigned long this_machine(void) {
+    char space[256];
+    tdmi_process_space(space, sizeof space);
+    return (unsigned long)(uint32_t)tdmi_hash(0, space, strlen(space));
+}
+
+static bool is_aside(const char *name, unsigned long *machine) {
     unsigned long pid, time;
     unsigned count;
     int length = 0;
-    return sscanf(name, ".tandem-%lx-%lx-%x.tmp%n", &pid, &time, &count, &length) == 3 &&
+    return sscanf(name, ".tandem-%lx-%lx-%lx-%x.tmp%n", machine, &pid, &time, &count, &length) ==
+               4 &&
            length > 0 && name[length] == '\0';
 }
 
 static void remove_if_left(void *context, const char *name) {
     const tdmi_folder folder = *(const tdmi_folder *)context;
     tdmi_file_info info;
-    if (!is_aside(name)) return;
+    unsigned long machine;
+    if (!is_aside(name, &machine)) return;
     /* a read-only model's opens for reading alone; network file systems lock only what is open for writing */
     tdmi_file file = tdmi_file_open(folder, name, TDMI_OPEN_WRITE | TDMI_OPEN_NO_LINK, &info);
     if (file == TDMI_NO_FILE)
         file = tdmi_file_open(folder, name, TDMI_OPEN_READ | TDMI_OPEN_NO_LINK, &info);
     if (file == TDMI_NO_FILE) return;
-    if (info.kind == TDMI_FILE_REGULAR && info.is_ours && tdmi_file_lock(file))
+    const bool is_old = info.changed / 1000000000 + LEFT_BY_OTHERS < time(NULL);
+    if (info.kind == TDMI_FILE_REGULAR && info.is_ours && (is_old || machine == this_machine()) &&
+        tdmi_file_lock(file))
         (void)tdmi_file_remove(folder, name);
     (void)tdmi_file_close(file);
 }
@@ -106,9 +121,9 @@ static tdm_status create_aside(tdmi_new_file *file) {
     file->aside = tdmi_malloc(room);
     if (!file->aside) return out_of_memory();
     for (int i = 0; i < ATTEMPTS; i++) {
-        snprintf(file->aside, room, "%.*s.tandem-%lx-%lx-%x.tmp", (int)folder, file->path,
-                 (unsigned long)tdmi_process_id(), (unsigned long)(tdmi_nanoseconds() % 1000000000),
-                 atomic_fetch_add(&counter, 1));
+        snprintf(file->aside, room, "%.*s.tandem-%lx-%lx-%lx-%x.tmp", (int)folder, file->path,
+                 this_machine(), (unsigned long)tdmi_process_id(),
+                 (unsigned long)(tdmi_nanoseconds() % 1000000000), atomic_fetch_add(&counter, 1));
         file->file = tdmi_file_open(TDMI_HERE, file->aside, TDMI_OPEN_WRITE | TDMI_OPEN_NEW, NULL);
         if (file->file != TDMI_NO_FILE) {
             if (hold(file)) return TDM_OK;

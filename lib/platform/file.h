@@ -43,12 +43,11 @@ enum {
     TDMI_OPEN_MAKE = 8,     /* is made where there is none, as the umask wants it */
     TDMI_OPEN_NEW = 16,     /* is made; where there is one already, or a link, EEXIST */
     TDMI_OPEN_PRIVATE = 32, /* a file made is for this user alone: mode 0600 */
-    TDMI_OPEN_NO_LINK = 64, /* the last name of the path is no symbolic link: else an error */
-    /* Stays open while the program runs: does not take the number of a standard stream that the program closed. */
-    TDMI_OPEN_LONG = 128
+    TDMI_OPEN_NO_LINK = 64  /* the last name of the path is no symbolic link: else an error */
 };
 
-/* TDMI_NO_FILE with errno. Folders can be opened for reading on some systems: `info`, which may be NULL, says what it
+/* TDMI_NO_FILE with errno. A file for writing never has the number of a standard stream, which the program may have
+ * closed. Folders can be opened for reading on some systems: `info`, which may be NULL, says what it
  * is. */
 tdmi_file tdmi_file_open(tdmi_folder in, const char *name, unsigned how, tdmi_file_info *info);
 

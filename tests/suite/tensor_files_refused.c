@@ -2,6 +2,7 @@
 /* Saving, loading and reading that cannot work: refused with a message, and no file is left.
  * Files that lie: tests/host/safetensors.c. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "support/array.h"
@@ -263,13 +265,38 @@ static tdm_status open_file_meanwhile(uint64_t done, uint64_t total, void *user)
     return TDM_OK;
 }
 
-/* A file that a process left when it was killed while it saved goes with the next load or save; one that is being
- * written, and one that only looks like it, stays. */
+static void make_old(const char *path) {
+    const struct timespec now[] = {{.tv_sec = time(NULL) - 7200}, {.tv_sec = time(NULL) - 7200}};
+    file_write(path, "x", 1);
+    if (utimensat(AT_FDCWD, path, now, 0) != 0) abort();
+}
+
+/* This machine's part of such a name. */
+static tdm_status note_machine(uint64_t done, uint64_t total, void *machine) {
+    DIR *folder = opendir(folder_path("."));
+    (void)done, (void)total;
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        (void)!sscanf(entry->d_name, ".tandem-%31[0-9a-f]-", (char *)machine);
+    if (folder) closedir(folder);
+    return TDM_OK;
+}
+
+/* A file that a process left when it was killed while it saved goes with the next load or save, that of another machine
+ * when it is old; one that is being written, and one that only looks like it, stays. */
 Test(tensor_files_refused, leftovers) {
-    static const char left[] = ".tandem-7fffffff-1a2b-0.tmp", locked[] = ".tandem-1-2-3.tmp",
-                      other[] = ".tandem-1-2-3.tmp.bak";
-    file_write(folder_path(locked), "x", 1);
-    file_write(folder_path(other), "x", 1);
+    static const char old[] = ".tandem-0-7fffffff-1a2b-0.tmp", young[] = ".tandem-0-1-2-1.tmp",
+                      locked[] = ".tandem-0-1-2-3.tmp", other[] = ".tandem-0-1-2-3.tmp.bak";
+    char machine[32] = "", left[64];
+    tdm_file_options noting = {.size = sizeof(tdm_file_options),
+                               .budget = SMALL_BUDGET,
+                               .progress = note_machine,
+                               .user = machine};
+    OK(tdm_save(queue, dict, folder_path("f"), &noting));
+    snprintf(left, sizeof left, ".tandem-%s-7fffffff-1a2b-0.tmp", machine);
+    CHECK(machine[0], "no temporary file");
+    make_old(folder_path(locked));
+    make_old(folder_path(other));
+    file_write(folder_path(young), "x", 1);
     const int file = open(folder_path(locked), O_RDONLY | O_CLOEXEC);
     if (file < 0 || flock(file, LOCK_EX) != 0) abort();
     for (int saves = 0; saves < 2; saves++) {
@@ -279,23 +306,46 @@ Test(tensor_files_refused, leftovers) {
                                     .progress = open_file_meanwhile};
         check_case(saves ? "a save" : "a load");
         file_write(folder_path(left), "x", 1);
+        make_old(folder_path(old));
         if (saves)
             OK(tdm_save(queue, dict, folder_path("f"), &options));
         else
             OK(tdm_load(queue, folder_path("f"), NULL, &got));
-        CHECK(folder_holds(".tandem-1-2-3.tmp|.tandem-1-2-3.tmp.bak|f"), "files");
+        CHECK(folder_holds(".tandem-0-1-2-1.tmp|.tandem-0-1-2-3.tmp|.tandem-0-1-2-3.tmp.bak|f"),
+              "files");
         tdm_state_dict_destroy(got);
     }
     close(file);
     tdm_file *opened = NULL;
     OK(tdm_file_open(folder_path("f"), &opened));
     tdm_file_destroy(opened);
-    CHECK(folder_holds(".tandem-1-2-3.tmp.bak|f"), "files");
+    CHECK(folder_holds(".tandem-0-1-2-1.tmp|.tandem-0-1-2-3.tmp.bak|f"), "files");
+}
+
+/* The program closed its standard streams, and prints to them none the less: it is not in the file. */
+static tdm_status print_meanwhile(uint64_t done, uint64_t total, void *user) {
+    (void)user;
+    fprintf(stderr, "saved %llu of %llu\n", (unsigned long long)done, (unsigned long long)total);
+    return TDM_OK;
+}
+
+Test(tensor_files_refused, closed_streams) {
+    tdm_file *file = NULL;
+    const tdm_file_options options = {
+        .size = sizeof(tdm_file_options), .budget = SMALL_BUDGET, .progress = print_meanwhile};
+    const int kept = dup(STDERR_FILENO);
+    if (kept < 0 || close(STDERR_FILENO) != 0) abort();
+    const tdm_status status = tdm_save(queue, dict, folder_path("f"), &options);
+    if (dup2(kept, STDERR_FILENO) < 0) abort();
+    close(kept);
+    OK(status);
+    OK(tdm_file_open(folder_path("f"), &file));
+    tdm_file_destroy(file);
 }
 
 /* Such a file of a read-only model. Root may write that, and takes another user's rights. */
 Test(tensor_files_refused, read_only_leftover) {
-    static const char left[] = ".tandem-7fffffff-1a2b-0.tmp";
+    static const char left[] = ".tandem-0-7fffffff-1a2b-0.tmp";
     enum { OTHER_USER = 65534 };
     const bool is_root = geteuid() == 0;
     bool may_write = !is_root || (chown(folder_path("."), OTHER_USER, (gid_t)-1) == 0 &&
@@ -307,7 +357,7 @@ Test(tensor_files_refused, read_only_leftover) {
         check_skip("root cannot take another user's rights here");
         return;
     }
-    file_write(folder_path(left), "x", 1);
+    make_old(folder_path(left));
     if (chmod(folder_path(left), 0444) != 0) abort();
     OK(tdm_save(queue, dict, folder_path("g"), NULL));
     if (is_root && seteuid(0) != 0) abort();

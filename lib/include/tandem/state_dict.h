@@ -101,9 +101,9 @@ TDM_API void tdm_file_options_init(tdm_file_options *options, size_t size);
 /** Writes all tensors, which are on the queue's device, and the metadata. The queue's earlier work
  * is seen. Written next to `path`, then synced and renamed over it: a failure leaves an old file
  * whole and leaves nothing else. A temporary file (.tandem-….tmp) that a killed process left is removed by
- * the next tdm_save, tdm_load or tdm_file_open in that folder. Past the process's limit on a file's size
- * (RLIMIT_FSIZE) the call fails with TDM_ERROR_IO; there is no signal. A symbolic link's file is
- * replaced; the mode of an old file is kept.
+ * the next tdm_save, tdm_load or tdm_file_open in that folder, one of another machine after an hour. Past the
+ * process's limit on a file's size (RLIMIT_FSIZE) the call fails with TDM_ERROR_IO; there is no signal. A
+ * symbolic link's file is replaced; the mode of an old file is kept.
  * Tensors with gaps are packed on the device first, one at a time. Tensors are ordered as Python's
  * safetensors does (larger dtypes first, then by name), so that equal content gives equal bytes;
  * metadata by key, where Python's order is random. */

@@ -21,9 +21,9 @@ uint64_t tdmi_thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
 bool tdmi_process_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 
 int tdmi_process_cores(void) {
-    cpu_set_t set; /* of 1024: on a larger machine the call fails */
-    const int count = sched_getaffinity(0, sizeof set, &set) == 0
-                          ? CPU_COUNT(&set)
+    cpu_set_t sets[8]; /* of 1024 each */
+    const int count = sched_getaffinity(0, sizeof sets, sets) == 0
+                          ? CPU_COUNT_S(sizeof sets, sets)
                           : (int)sysconf(_SC_NPROCESSORS_ONLN);
     const int quota = tdmi_quota_cores("");
     if (quota > 0 && quota < count) return quota;

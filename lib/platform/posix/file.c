@@ -80,7 +80,8 @@ tdmi_file tdmi_file_open(tdmi_folder in, const char *name, unsigned how, tdmi_fi
     if (how & TDMI_OPEN_NO_LINK) flags |= O_NOFOLLOW;
     int descriptor =
         openat(tdmi_posix_place(in), name, flags, how & TDMI_OPEN_PRIVATE ? 0600 : 0666);
-    if ((how & TDMI_OPEN_LONG) && descriptor >= 0 && descriptor <= STDERR_FILENO) {
+    /* The number of a standard stream that the program closed: what is printed there would get into the file. */
+    if ((how & writes) && descriptor >= 0 && descriptor <= STDERR_FILENO) {
         const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
         (void)tdmi_posix_refuse(descriptor);
         descriptor = moved;

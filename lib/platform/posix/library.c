@@ -32,10 +32,10 @@ static bool is_absent(const char *file, const char *why) {
  * OMP_PROC_BIND is set. */
 static void *open_unbound(const char *file, int flags) {
 #ifdef CPU_SETSIZE
-    cpu_set_t cores;
-    const bool known = sched_getaffinity(0, sizeof cores, &cores) == 0;
+    cpu_set_t cores[8]; /* of 1024 each */
+    const bool known = sched_getaffinity(0, sizeof cores, cores) == 0;
     void *library = dlopen(file, flags);
-    if (known) (void)sched_setaffinity(0, sizeof cores, &cores);
+    if (known) (void)sched_setaffinity(0, sizeof cores, cores);
     return library;
 #else
     return dlopen(file, flags);
@@ -68,4 +68,5 @@ void tdmi_library_stay(void) {
     const void *here = (const void *)(uintptr_t)&tdmi_library_stay;
     if (tdmi_library_can_load() && dladdr(here, &own) && own.dli_fname)
         (void)dlopen(own.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+    (void)dlerror(); /* of a program that the code is a part of */
 }
