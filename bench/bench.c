@@ -255,9 +255,8 @@ static json_t *describe_run(const bench_options *options) {
     json_object_set_new(machine, "profile",
                         json_string(bench_profile_name(options->cases.profile)));
     json_object_set_new(machine, "seed", json_integer((json_int_t)options->seed));
-    json_t *libraries = bench_describe_libraries();
-    bench_describe_peers(libraries);
-    json_object_set_new(machine, "libraries", libraries);
+    json_object_set_new(machine, "libraries", bench_describe_libraries());
+    json_object_set_new(machine, "peers", bench_describe_peers());
     return machine;
 }
 

@@ -7,6 +7,7 @@
 # Usage: scripts/run-machines.sh [OPTION...]    (the options of `tdm bench --profile machines`)
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
+here=$PWD # to which paths in the options are relative
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh run
@@ -28,13 +29,13 @@ if ! dpkg-query -W "${packages[@]}" >/dev/null 2>&1; then
         "${packages[@]}" >/dev/null
 fi
 
-build=build/machines-$mpi
+build=$PWD/build/machines-$mpi
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_MPI=ON -DMPI_C_COMPILER="mpicc.$mpi" \
     -DMPIEXEC_EXECUTABLE="$(command -v "mpirun.$mpi")" >/dev/null
 cmake --build "$build"
 
 # Built as a user would, against the library in the build tree.
-flags=(-O2 -std=c11 -Ilib/include -Icomm/include -Impi/include "-L$build/lib" "-Wl,-rpath,$PWD/$build/lib")
+flags=(-O2 -std=c11 -Ilib/include -Icomm/include -Impi/include "-L$build/lib" "-Wl,-rpath,$build/lib")
 link=(-ltandem-mpi -ltandem-comm -ltandem -lm)
 "mpicc.$mpi" "${flags[@]}" -DDIGITS_DATA_DIR='"examples/digits"' examples/machines.c "${link[@]}" -o "$build"/machines
 "mpicc.$mpi" "${flags[@]}" examples/large_product.c "${link[@]}" -o "$build"/large_product
@@ -54,4 +55,5 @@ echo "One rank, which has not the memory:"
 echo
 ranks 4 "$build"/large_product
 echo
+cd "$here"
 "mpirun.$mpi" "${options[@]}" -n 2 "$build"/tools/tdm bench --profile machines "$@"

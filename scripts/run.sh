@@ -7,17 +7,19 @@
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 [[ $# = 0 || "$1" = -* ]] || { echo "run.sh: '$1' is no option; \`tdm bench --help\` lists them" >&2; exit 2; }
+here=$PWD # to which paths in the options are relative
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh run
 cmake --preset release >/dev/null
 cmake --build --preset release
 
-build=build/release
-"$build/tools/tdm" bench --profile quick --list "$@" >/dev/null # a wrong option ends it here
+build=$PWD/build/release
+(cd "$here" && "$build/tools/tdm" bench --profile quick --list "$@" >/dev/null) # a wrong option ends it here
 echo
 "$build/tools/tdm" devices
 echo
 "$build/examples/digits" examples/digits/model.safetensors examples/digits/test.safetensors
 echo
+cd "$here"
 "$build/tools/tdm" bench --profile quick "$@"

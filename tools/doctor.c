@@ -33,7 +33,7 @@ const command_spec doctor_spec = {
         "found, or why not and what to install; shows the TANDEM_... variables that are set and "
         "the device that they select. Each OpenCL driver is tried alone, and on each device a "
         "kernel is compiled, run and its result verified, in separate processes: a driver that "
-        "crashes, hangs or exits is named. Nothing is taken from or left in caches.\n\n"
+        "crashes, hangs or exits is named. Kernels are neither taken from nor left in caches.\n\n"
         "Then each device is judged, which takes about a second and the compiling of one more "
         "kernel: multiplication, division and square root of f32 and f64, subnormals, how a "
         "struct of arguments arrives, sums over a group's lanes, memory that the host maps, and a "

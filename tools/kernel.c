@@ -265,16 +265,17 @@ static int kernel_check(int argc, char **argv) {
     r.file = files.word[0];
     name_entry(r.file, entry, sizeof entry);
     if (!r.entry) r.entry = entry;
-    char *text = read_text(r.file);
-    r.text = text;
-    if (!text) return EXIT_FAILED;
     if (guard_is_child()) {
-        status = check_or_run(&r);
+        char *text = read_text(r.file); /* once: it may be a pipe */
+        r.text = text;
+        status = text ? check_or_run(&r) : EXIT_FAILED;
+        free(text);
     } else {
-        status = guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
+        /* which says that a child runs on Oclgrind, and may be the user's */
+        const char *const without_log[] = {"OCLGRIND_LOG", NULL};
+        status = guard_run_with(argc, argv, without_log, SECONDS_FOR_A_DRIVER);
         if (status == EXIT_OK && r.runs) status = kernel_run_on_oclgrind(argc, argv);
     }
-    free(text);
     return status;
 }
 

@@ -50,10 +50,12 @@ bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEE
     return any;
 }
 
-void bench_describe_peers(json_t *libraries) {
+json_t *bench_describe_peers(void) {
+    json_t *peers = json_object();
     for (int i = 0; i < BENCH_PEERS; i++)
         if (started[i].version[0])
-            json_object_set_new(libraries, modules[i], json_string(started[i].version));
+            json_object_set_new(peers, modules[i], json_string(started[i].version));
+    return peers;
 }
 
 /* With as many threads; 0: as there are cores. */

@@ -12,8 +12,8 @@
  * answer. */
 bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEERS], char *why);
 
-/* Adds name: version of those that were found. */
-void bench_describe_peers(json_t *libraries);
+/* name: version, of those that were found. */
+json_t *bench_describe_peers(void);
 
 /* Seconds of the work, as peers.py names it, with as many threads as the device has cores, or on the card that the
  * device is. A process for each library has all rows. NaN with a why of "" where the library has no such work, else

@@ -152,17 +152,32 @@ static void print_source(const bench_comparison *wanted, const char *name, const
     bench_print_wrapped(stdout, line, wanted->width, 0);
 }
 
+/* Whether the devices have the same names and drivers. */
+static bool same_devices(const json_t *a, const json_t *b) {
+    static const char *const facts[] = {"id", "name", "driver_version"};
+    bool same = json_array_size(a) == json_array_size(b);
+    for (size_t i = 0; same && i < json_array_size(a); i++)
+        for (size_t j = 0; same && j < sizeof facts / sizeof *facts; j++) {
+            const json_t *of_a = json_object_get(json_array_get(a, i), facts[j]);
+            const json_t *of_b = json_object_get(json_array_get(b, i), facts[j]);
+            same = of_a == of_b || json_equal(of_a, of_b); /* both may be missing */
+        }
+    return same;
+}
+
 /* Samples of two machines, drivers or libraries differ for reasons that have nothing to do with Tandem. */
 static void warn_of_machines(const run_file *before, const run_file *after) {
-    static const char *const facts[] = {"cpu", "cores", "architecture", "devices", "libraries"};
+    static const char *const facts[] = {"cpu", "cores", "architecture", "libraries", "devices"};
     const json_t *machines[] = {json_object_get(before->root, "machine"),
                                 json_object_get(after->root, "machine")};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         json_t *a = json_object_get(machines[0], facts[i]);
         json_t *b = json_object_get(machines[1], facts[i]);
-        if (!a || !b || json_equal(a, b)) continue;
+        const bool same = json_is_array(a) ? same_devices(a, b) : json_equal(a, b);
+        if (!a || !b || same) continue;
         fprintf(stderr,
-                "tdm bench compare: warning: the files are of two different machines (%s)\n",
+                "tdm bench compare: warning: the files are of different machines, drivers or "
+                "libraries (%s)\n",
                 facts[i]);
         return;
     }

@@ -2,8 +2,10 @@
 #include "report/file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "platform/path.h"
 #include "platform/process.h"
 #include "platform/program.h"
 
@@ -11,12 +13,18 @@ enum { WHY = 256 };
 
 bool bench_file_begin(bench_file *file, const char *path, char *why) {
     tdmi_file_info facts;
-    if (tdmi_file_look_up(TDMI_HERE, path, true, &facts) && facts.kind != TDMI_FILE_REGULAR) {
+    const bool exists = tdmi_file_look_up(TDMI_HERE, path, true, &facts);
+    if (exists ? facts.kind != TDMI_FILE_REGULAR
+               : tdmi_file_look_up(TDMI_HERE, path, false, &facts)) {
         snprintf(why, WHY, "it is not a regular file");
         return false;
     }
+    /* a symbolic link stays, and its file is replaced */
+    char *resolved = exists ? tdmi_path_resolve(path) : NULL;
+    snprintf(file->path, sizeof file->path, "%s", resolved ? resolved : path);
+    free(resolved);
+    path = file->path;
     tdmi_file made = TDMI_NO_FILE;
-    file->path = path;
     errno = ENAMETOOLONG;
     for (int i = 0; i < 100 && made == TDMI_NO_FILE; i++) {
         if (snprintf(file->temporary, sizeof file->temporary, "%s.%llu-%d.tmp", path,

@@ -8,8 +8,7 @@
 
 typedef struct bench_file {
     FILE *stream;
-    const char *path;
-    char temporary[4096];
+    char path[4032], temporary[4096];
 } bench_file;
 
 /* Whether a file could be made there now, or in `why`, of 256 bytes, why not. */

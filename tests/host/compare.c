@@ -84,9 +84,12 @@ static void make_file(const char *name, const char *rows) {
     char text[16384], op[32];
     double factor;
     int samples,
-        n = snprintf(text, sizeof text,
-                     "{\"schema\": 1, \"version\": \"0.1.0\", \"commit\": \"abcdef1\", "
-                     "\"machine\": {\"cpu\": \"a processor\", \"time\": \"now\"}, \"rows\": [");
+        n = snprintf(
+            text, sizeof text,
+            "{\"schema\": 1, \"version\": \"0.1.0\", \"commit\": \"abcdef1\", "
+            "\"machine\": {\"cpu\": \"a processor\", \"time\": \"now\", \"devices\": [{\"id\": "
+            "\"cpu:0\", \"driver_version\": \"7.1\", \"api_version\": \"Tandem 1\"}]}, "
+            "\"rows\": [");
     for (const char *at = rows, *before = ""; at; at = strchr(at, ','), before = ", ") {
         if (*at == ',') at++;
         if (sscanf(at, "%31s %lf %d", op, &factor, &samples) != 3) cr_assert_fail("%s", at);
@@ -141,12 +144,20 @@ Test(compare, verdicts) {
     compare("old.json faster.json", 0);
     CHECK(contains_words(r.output, "0 slower, 1 faster"), "%s", r.output);
     compare("faster.json old.json", 1);
-    CHECK(!contains_words(r.output, "two different machines"), "%s", r.output);
+    CHECK(!contains_words(r.output, "different machines"), "%s", r.output);
     compare("--help >/dev/null; sed 's/a processor/another one/' old.json >there.json && "
             "$T bench compare old.json there.json",
             0);
-    CHECK(contains_words(r.output, "warning: the files are of two different machines"), "%s",
+    CHECK(contains_words(r.output, "warning: the files are of different machines|(cpu)"), "%s",
           r.output);
+    compare("--help >/dev/null; sed 's/7.1/7.2/' old.json >there.json && $T bench compare "
+            "old.json there.json",
+            0);
+    CHECK(contains_words(r.output, "drivers or libraries (devices)"), "%s", r.output);
+    compare("--help >/dev/null; sed 's/Tandem 1/Tandem 2/' old.json >there.json && $T bench "
+            "compare old.json there.json",
+            0);
+    CHECK(!strstr(r.output, "warning"), "%s", r.output);
 }
 
 /* Three samples cannot show anything among many rows, and that is said. */

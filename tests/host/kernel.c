@@ -9,6 +9,7 @@
 #include "shell.h"
 
 #define CHECK_KERNEL TEST_PROGRAM " kernel check $D/scale.cl"
+#define CHECK_PIPE TEST_PROGRAM " kernel check $D/pipe.cl --entry scale"
 #define PARAMETERS " --tensor x --output y --number s"
 
 static void start(void) {
@@ -26,6 +27,9 @@ Test(kernel, check) {
           "cpu     f32  compiles|cpu     bf16 compiles");
     gives(CHECK_KERNEL PARAMETERS " --entry scale", 0, "cpu     f32  compiles");
     gives(CHECK_KERNEL " --tensor x:f64 --output y:f64 --number s", 0, "cpu     f32  compiles");
+    gives("OCLGRIND_LOG=$D/mine " CHECK_KERNEL PARAMETERS, 0, "cpu     f32  compiles");
+    gives("mkfifo $D/pipe.cl; cat $D/scale.cl >$D/pipe.cl & timeout 20 " CHECK_PIPE PARAMETERS, 0,
+          "cpu     f32  compiles");
     gives("sed -i s/args.s/args.z/ $D/scale.cl; " CHECK_KERNEL PARAMETERS, 1,
           "does not compile:|scale.cl:4:|'z'");
 }

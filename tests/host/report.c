@@ -284,3 +284,16 @@ Test(report, parts) {
     free(page);
 }
 #endif
+
+/* A symbolic link stays, and its file is replaced; one to nothing is refused. */
+Test(report, behind_a_link) {
+    char prefix[1024];
+    snprintf(prefix, sizeof prefix,
+             "cd '%s' && mkdir to && echo old >to/file && ln -s to/file link && ln -s none broken "
+             "&& ",
+             folder_path("."));
+    bench(prefix, "--device cpu:0 --op empty --json link && [ -L link ] && grep -q schema to/file",
+          0);
+    snprintf(prefix, sizeof prefix, "cd '%s' && ", folder_path("."));
+    bench(prefix, "--device cpu:0 --op empty --json broken", 2);
+}
