@@ -2,8 +2,10 @@
 /* Host memory: the program's allocator, else malloc. */
 #include "base/memory.h"
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,4 +80,25 @@ void tdmi_free(void *pointer) {
     if (!pointer) return;
     header *piece = (header *)pointer - 1;
     allocator.release(piece, piece->size, allocator.user);
+}
+
+void tdmi_text_add(tdmi_text *self, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t length = (size_t)vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (self->size - self->used <= length) {
+        const size_t size = self->size * 2 + length + 4096;
+        char *grown = tdmi_realloc(self->bytes, size);
+        if (!grown) {
+            self->failed = true;
+            return;
+        }
+        self->bytes = grown;
+        self->size = size;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(self->bytes + self->used, length + 1, format, arguments);
+    va_end(arguments);
+    self->used += length;
 }

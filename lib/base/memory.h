@@ -19,6 +19,15 @@ char *tdmi_strndup(const char *text, size_t most);
 /* NULL is allowed. */
 void tdmi_free(void *pointer);
 
+/* A text that grows, with a 0 at its end; it has failed when memory was short. Its bytes are freed by tdmi_free. */
+typedef struct tdmi_text {
+    char *bytes;
+    size_t size, used;
+    bool failed;
+} tdmi_text;
+
+void tdmi_text_add(tdmi_text *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Takes memory from these functions, or from malloc where they are NULL. Before the library is used. */
 void tdmi_memory_from(const tdm_allocator *allocator);
 

@@ -3,32 +3,7 @@
 #include "kernels/writer.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-#include "base/memory.h"
-
-void tdmi_write(tdmi_writer *self, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t length = (size_t)vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    if (self->size - self->used <= length) {
-        const size_t size = self->size * 2 + length + 4096;
-        char *grown = tdmi_realloc(self->text, size);
-        if (!grown) {
-            self->failed = true;
-            return;
-        }
-        self->text = grown;
-        self->size = size;
-    }
-    va_start(arguments, format);
-    (void)vsnprintf(self->text + self->used, length + 1, format, arguments);
-    va_end(arguments);
-    self->used += length;
-}
 
 uint8_t tdmi_plain_dtype(const tdmi_expression *e) {
     int first = 0;

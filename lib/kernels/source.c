@@ -4,7 +4,6 @@
 #include "kernels/kernel.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/text.h"
@@ -180,39 +179,24 @@ tdm_status tdm_kernel_source(tdm_device *device, const char *text, const char *f
 
 /* ---- the text ---- */
 
-typedef struct writer {
-    char *text; /* NULL: it only counts */
-    size_t size, used;
-} writer;
-
-static void print(writer *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void print(writer *self, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(self->text ? self->text + self->used : NULL,
-                                 self->text ? self->size - self->used : 0, format, arguments);
-    va_end(arguments);
-    self->used += length > 0 ? (size_t)length : 0;
-}
-
 /* How elements are read and written: LOAD_OF and STORE_OF. */
-static void print_access(writer *self, const char *name, int dtype) {
+static void print_access(tdmi_text *out, const char *name, int dtype) {
     if (dtype == TDM_ANY_DTYPE) {
-        print(self,
-              "#define tdm_load_of_%s(p, j) LOAD(p, j)\n"
-              "#define tdm_store_of_%s(p, j, v) STORE(p, j, v)\n",
-              name, name);
+        tdmi_text_add(out,
+                      "#define tdm_load_of_%s(p, j) LOAD(p, j)\n"
+                      "#define tdm_store_of_%s(p, j, v) STORE(p, j, v)\n",
+                      name, name);
         return;
     }
-    print(self, "#define tdm_load_of_%s(p, j) tdm_load_%d(p, j)\n#define tdm_store_of_%s(p, j, v) ",
-          name, dtype, name);
+    tdmi_text_add(
+        out, "#define tdm_load_of_%s(p, j) tdm_load_%d(p, j)\n#define tdm_store_of_%s(p, j, v) ",
+        name, dtype, name);
     if (tdm_dtype_is_float((tdm_dtype)dtype))
-        print(self, "tdm_store_%d(p, j, v)\n", dtype);
+        tdmi_text_add(out, "tdm_store_%d(p, j, v)\n", dtype);
     else if (dtype == TDM_BOOL)
-        print(self, "((p)[j] = (tdm_type_%d)((v) != 0))\n", dtype);
+        tdmi_text_add(out, "((p)[j] = (tdm_type_%d)((v) != 0))\n", dtype);
     else
-        print(self, "((p)[j] = (tdm_type_%d)(v))\n", dtype);
+        tdmi_text_add(out, "((p)[j] = (tdm_type_%d)(v))\n", dtype);
 }
 
 static void print_type(char text[16], int dtype) {
@@ -222,49 +206,48 @@ static void print_type(char text[16], int dtype) {
         snprintf(text, 16, "tdm_type_%d", dtype);
 }
 
-static void print_text(writer *self, const tdm_kernel *kernel) {
+static void print_text(tdmi_text *out, const tdm_kernel *kernel) {
     char type[16];
     int tensors = 0;
-    print(self, "#line 1 \"parameters\"\ntypedef struct tdm_source_args {\n"
-                "    tdm_source_launch tdm_launch;\n");
+    tdmi_text_add(out, "#line 1 \"parameters\"\ntypedef struct tdm_source_args {\n"
+                       "    tdm_source_launch tdm_launch;\n");
     for (int i = 0; i < kernel->parameter_count; i++) {
         const tdmi_parameter *parameter = &kernel->parameters[i];
-        print(self, "    %s %s;\n",
-              tdmi_is_tensor(parameter)                 ? "tdm_layout"
-              : parameter->kind == TDM_PARAMETER_NUMBER ? "tdm_scalar"
-                                                        : "tdm_i64",
-              parameter->name);
+        tdmi_text_add(out, "    %s %s;\n",
+                      tdmi_is_tensor(parameter)                 ? "tdm_layout"
+                      : parameter->kind == TDM_PARAMETER_NUMBER ? "tdm_scalar"
+                                                                : "tdm_i64",
+                      parameter->name);
     }
-    print(self, "} tdm_source_args;\n");
+    tdmi_text_add(out, "} tdm_source_args;\n");
     for (int i = 0; i < kernel->parameter_count; i++)
         if (tdmi_is_tensor(&kernel->parameters[i]))
-            print_access(self, kernel->parameters[i].name, kernel->parameters[i].dtype);
-    print(self, "#define TDM_TENSORS(TDM_X)");
+            print_access(out, kernel->parameters[i].name, kernel->parameters[i].dtype);
+    tdmi_text_add(out, "#define TDM_TENSORS(TDM_X)");
     for (int i = 0; i < kernel->parameter_count; i++) {
         const tdmi_parameter *parameter = &kernel->parameters[i];
         if (!tdmi_is_tensor(parameter)) continue;
         print_type(type, parameter->dtype);
-        print(self, " TDM_X(%d, %s%s, %s)", tensors++,
-              parameter->kind == TDM_PARAMETER_OUTPUT ? "" : "const ", type, parameter->name);
+        tdmi_text_add(out, " TDM_X(%d, %s%s, %s)", tensors++,
+                      parameter->kind == TDM_PARAMETER_OUTPUT ? "" : "const ", type,
+                      parameter->name);
     }
-    print(self, "\n#line 1 \"%s\"\n%s\n", kernel->source->file, kernel->texts.statements);
+    tdmi_text_add(out, "\n#line 1 \"%s\"\n%s\n", kernel->source->file, kernel->texts.statements);
 }
 
 /* The text, and after its end the file's name and the entry's as the dialect has it; NULL when memory is short. */
 static char *make_text(const tdm_kernel *kernel, const char **file, const char **entry) {
-    const char *names[2] = {kernel->source->file, kernel->source->entry};
-    const size_t name_sizes[2] = {strlen(names[0]) + 1, strlen(names[1]) + sizeof "tdm_"};
-    writer self = {0};
-    print_text(&self, kernel);
-    const size_t length = self.used + 1;
-    self = (writer){tdmi_malloc(length + name_sizes[0] + name_sizes[1]), length, 0};
-    if (!self.text) return NULL;
-    print_text(&self, kernel);
-    snprintf(self.text + length, name_sizes[0], "%s", names[0]);
-    snprintf(self.text + length + name_sizes[0], name_sizes[1], "tdm_%s", names[1]);
-    *file = self.text + length;
-    *entry = *file + name_sizes[0];
-    return self.text;
+    tdmi_text out = {0};
+    print_text(&out, kernel);
+    const size_t name = out.used + 1;
+    tdmi_text_add(&out, "%c%s%ctdm_%s", 0, kernel->source->file, 0, kernel->source->entry);
+    if (out.failed) {
+        tdmi_free(out.bytes);
+        return NULL;
+    }
+    *file = out.bytes + name;
+    *entry = *file + strlen(*file) + 1;
+    return out.bytes;
 }
 
 /* ---- programs ---- */

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The whole text of an expression's kernel. */
-#include "base/memory.h"
 #include "kernels/writer.h"
 
 static void write_elementwise(tdmi_writer *self) {
@@ -24,8 +23,8 @@ char *tdmi_lower_to_text(const tdmi_expression *expression, const uint8_t *row_k
         tdmi_write_rows(self);
     else
         write_elementwise(self);
-    char *text = self->text;
-    if (self->failed) {
+    char *text = self->out.bytes;
+    if (self->out.failed) {
         tdmi_free(text);
         text = NULL;
     }

@@ -5,6 +5,7 @@
 #ifndef TDMI_WRITER_H
 #define TDMI_WRITER_H
 
+#include "base/memory.h"
 #include "kernels/lower.h"
 
 typedef struct tdmi_writer {
@@ -12,12 +13,10 @@ typedef struct tdmi_writer {
     const uint8_t *row_kinds;
     bool is_plain;
     tdmi_places places;
-    char *text;
-    size_t size, used;
-    bool failed;
+    tdmi_text out;
 } tdmi_writer;
 
-void tdmi_write(tdmi_writer *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define tdmi_write(self, ...) tdmi_text_add(&(self)->out, __VA_ARGS__)
 
 /* A type in the dialect; a constant of it. */
 const char *tdmi_element_type(uint8_t type);

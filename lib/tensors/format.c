@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,31 +29,6 @@ typedef struct style {
     bool is_float, whole, scientific; /* whole: all are integers, "1." */
     int width;
 } style;
-
-typedef struct builder {
-    char *bytes; /* with a 0 at the end */
-    size_t length, capacity;
-    bool short_of_memory;
-} builder;
-
-__attribute__((format(printf, 2, 3))) static void append(builder *t, const char *format, ...) {
-    char piece[512]; /* more than any caller's */
-    va_list arguments;
-    va_start(arguments, format);
-    int size = vsnprintf(piece, sizeof piece, format, arguments);
-    va_end(arguments);
-    if (size < 0 || t->short_of_memory) return;
-    if (t->length + (size_t)size >= t->capacity) {
-        size_t capacity = 2 * t->capacity + sizeof piece;
-        char *grown = tdmi_realloc(t->bytes, capacity);
-        t->short_of_memory = !grown;
-        if (!grown) return;
-        t->bytes = grown;
-        t->capacity = capacity;
-    }
-    memcpy(t->bytes + t->length, piece, (size_t)size + 1);
-    t->length += (size_t)size;
-}
 
 static bool is_cut(const excerpt *e, int dim) { return e->shape[dim] < e->x->shape[dim]; }
 
@@ -170,35 +144,35 @@ static style choose_style(const excerpt *e) {
     return s;
 }
 
-static void write_vector(builder *out, const excerpt *e, const style *s, int indent,
+static void write_vector(tdmi_text *out, const excerpt *e, const style *s, int indent,
                          int64_t first) {
     int dim = e->x->ndim - 1;
     int per_line = (LINE - indent) / (s->width + 2), in_line = 0;
     if (per_line < 1) per_line = 1;
-    append(out, "[");
+    tdmi_text_add(out, "[");
     for (int64_t i = 0; i < e->shape[dim]; i++) {
         bool gap = is_cut(e, dim) && i == EDGE;
         for (int turn = gap ? 0 : 1; turn < 2; turn++) {
             char value[VALUE];
             if (in_line == per_line) {
-                append(out, ",\n%*s", indent + 1, "");
+                tdmi_text_add(out, ",\n%*s", indent + 1, "");
                 in_line = 0;
             } else if (i > 0 || turn == 0) {
-                append(out, ", ");
+                tdmi_text_add(out, ", ");
             }
             in_line++;
             if (turn == 0) {
-                append(out, " ...");
+                tdmi_text_add(out, " ...");
             } else {
                 write_value(e, s, first + i, value);
-                append(out, "%*s", s->width, value);
+                tdmi_text_add(out, "%*s", s->width, value);
             }
         }
     }
-    append(out, "]");
+    tdmi_text_add(out, "]");
 }
 
-static void write_block(builder *out, const excerpt *e, const style *s, int dim, int indent,
+static void write_block(tdmi_text *out, const excerpt *e, const style *s, int dim, int indent,
                         int64_t first) {
     if (dim == e->x->ndim - 1) {
         write_vector(out, e, s, indent, first);
@@ -207,50 +181,50 @@ static void write_block(builder *out, const excerpt *e, const style *s, int dim,
     int64_t below = 1;
     for (int i = dim + 1; i < e->x->ndim; i++)
         below *= e->shape[i];
-    append(out, "[");
+    tdmi_text_add(out, "[");
     for (int64_t i = 0; i < e->shape[dim]; i++) {
         bool gap = is_cut(e, dim) && i == EDGE;
         for (int turn = gap ? 0 : 1; turn < 2; turn++) {
             if (i > 0 || turn == 0) {
-                append(out, ",");
+                tdmi_text_add(out, ",");
                 for (int line = dim + 1; line < e->x->ndim; line++)
-                    append(out, "\n");
-                append(out, "%*s", indent + 1, "");
+                    tdmi_text_add(out, "\n");
+                tdmi_text_add(out, "%*s", indent + 1, "");
             }
             if (turn == 0)
-                append(out, "...");
+                tdmi_text_add(out, "...");
             else
                 write_block(out, e, s, dim + 1, indent + 1, first + i * below);
         }
     }
-    append(out, "]");
+    tdmi_text_add(out, "]");
 }
 
 /* Shape, dtype and device, each on the last line as long as it fits. */
-static void write_suffixes(builder *out, const tdm_tensor *x) {
+static void write_suffixes(tdmi_text *out, const tdm_tensor *x) {
     char shape[128], texts[3][160];
     snprintf(texts[0], sizeof texts[0], "shape=%s", tdmi_shape_text(x, shape));
     snprintf(texts[1], sizeof texts[1], "dtype=%s", tdm_dtype_name(x->dtype));
     snprintf(texts[2], sizeof texts[2], "device=%s", x->buffer->device->facts->info.id);
     const char *line = out->bytes ? strrchr(out->bytes, '\n') : NULL;
-    size_t length = line ? strlen(line + 1) : out->length;
+    size_t length = line ? strlen(line + 1) : out->used;
     for (int i = 0; i < 3; i++) {
         size_t more = strlen(texts[i]) + 2;
         bool fits = length + more + 1 <= LINE;
         length = fits ? length + more : INDENT + more - 2;
         if (fits)
-            append(out, ", %s", texts[i]);
+            tdmi_text_add(out, ", %s", texts[i]);
         else
-            append(out, ",\n%*s%s", INDENT, "", texts[i]);
+            tdmi_text_add(out, ",\n%*s%s", INDENT, "", texts[i]);
     }
-    append(out, ")");
+    tdmi_text_add(out, ")");
 }
 
-static void write_all(builder *out, const excerpt *e) {
+static void write_all(tdmi_text *out, const excerpt *e) {
     style s = choose_style(e);
-    append(out, "tensor(");
+    tdmi_text_add(out, "tensor(");
     if (e->count == 0)
-        append(out, "[]");
+        tdmi_text_add(out, "[]");
     else
         write_block(out, e, &s, 0, INDENT, 0);
     write_suffixes(out, e->x);
@@ -258,14 +232,14 @@ static void write_all(builder *out, const excerpt *e) {
 
 /* All of it in `whole`, which the caller frees, on failure, too. */
 static tdm_status write_text(const char *function, tdm_queue *queue, const tdm_tensor *x,
-                             builder *whole) {
+                             tdmi_text *whole) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
     excerpt e = {.x = x};
     tdm_status status = read_excerpt(queue, &e);
     if (status == TDM_OK) write_all(whole, &e);
-    if (whole->short_of_memory) status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (whole->failed) status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdmi_queue_let_go(queue, tdmi_free, e.bytes);
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
 }
@@ -278,10 +252,10 @@ tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t 
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL, but capacity is %zu",
                          __func__, capacity);
     if (capacity > 0) text[0] = '\0';
-    builder whole = {0};
+    tdmi_text whole = {0};
     const tdm_status status = write_text(__func__, queue, x, &whole);
     if (status == TDM_OK && capacity > 0) snprintf(text, capacity, "%s", whole.bytes);
-    if (status == TDM_OK && length) *length = whole.length;
+    if (status == TDM_OK && length) *length = whole.used;
     tdmi_free(whole.bytes);
     return status;
 }
@@ -289,7 +263,7 @@ tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t 
 tdm_status tdm_print(tdm_queue *queue, const char *name, const tdm_tensor *x, FILE *file) {
     TDMI_UNCANCELLED();
     TDMI_NOT_NULL(__func__, file);
-    builder whole = {0};
+    tdmi_text whole = {0};
     tdm_status status = write_text(__func__, queue, x, &whole);
     if (status == TDM_OK) {
         const size_t indent = name ? strlen(name) + 3 : 0;
