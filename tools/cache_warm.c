@@ -2,7 +2,6 @@
 /* tdm cache warm: compiles the usual kernels of devices into the caches. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <report/progress.h>
 #include <tandem/tandem.h>
@@ -47,25 +46,10 @@ typedef struct watched {
     size_t all; /* 0 until the first is begun */
 } watched;
 
-static void add_dtype(warming *list, const char *word, size_t length) {
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
-        const char *name = tdm_dtype_name((tdm_dtype)d);
-        if (strlen(name) != length || memcmp(word, name, length) != 0) continue;
-        for (size_t k = 0; k < list->count; k++)
-            if ((int)list->dtypes[k] == d) return;
-        list->dtypes[list->count++] = (tdm_dtype)d;
-    }
-}
-
 static int take(void *context, int id, char *value) {
     warming *list = context;
     if (id == OPTION_BUDGET) return take_seconds("cache warm", "--budget", value, &list->budget);
-    list->count = 0;
-    for (const char *word = value; *word;) {
-        size_t length = strcspn(word, ",");
-        add_dtype(list, word, length);
-        word += length + (word[length] == ',');
-    }
+    list->count = take_dtypes(value, list->dtypes);
     return EXIT_OK;
 }
 

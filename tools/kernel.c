@@ -81,16 +81,6 @@ const command_spec kernel_spec = {
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
-static bool find_dtype(const char *word, size_t length, tdm_dtype *dtype) {
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
-        const char *name = tdm_dtype_name((tdm_dtype)d);
-        if (strlen(name) != length || memcmp(word, name, length) != 0) continue;
-        *dtype = (tdm_dtype)d;
-        return true;
-    }
-    return false;
-}
-
 static int refuse(const char *value, const char *part, size_t length, const char *what) {
     fprintf(stderr, "tdm kernel check: %s: '%.*s' is not %s\n", value, (int)length, part, what);
     return EXIT_USAGE;
@@ -140,23 +130,16 @@ static int take_parameter(kernel_request *r, tdm_parameter_kind kind, const char
     return status;
 }
 
-static int take_dtypes(kernel_request *r, const char *value) {
-    r->dtype_count = 0;
-    for (const char *word = value; *word && r->dtype_count < TDM_DTYPE_COUNT;) {
-        const size_t length = strcspn(word, ",");
-        if (find_dtype(word, length, &r->dtypes[r->dtype_count])) r->dtype_count++;
-        word += length + (word[length] == ',');
-    }
-    return EXIT_OK;
-}
-
 static int take(void *context, int id, char *value) {
     static const tdm_parameter_kind kinds[] = {[OPTION_TENSOR] = TDM_PARAMETER_TENSOR,
                                                [OPTION_OUTPUT] = TDM_PARAMETER_OUTPUT,
                                                [OPTION_NUMBER] = TDM_PARAMETER_NUMBER,
                                                [OPTION_INTEGER] = TDM_PARAMETER_INTEGER};
     kernel_request *r = context;
-    if (id == OPTION_DTYPE) return take_dtypes(r, value);
+    if (id == OPTION_DTYPE) {
+        r->dtype_count = take_dtypes(value, r->dtypes);
+        return EXIT_OK;
+    }
     if (id == OPTION_RUN) {
         r->runs = true;
         const bool good = *value && kernel_read_shape(value, value + strlen(value), &r->shape);

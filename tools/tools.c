@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include <report/file.h>
-#include <tandem/tandem.h>
 
 const char *nearest_word(const char *word, const char *const *words) {
     size_t count = 0;
@@ -94,6 +93,29 @@ const char *const *dtype_words(void) {
 #define WORD(NAME, name, bytes, kind) WORD_##kind(name)
     static const char *const words[] = {TDM_DTYPE_LIST(WORD) NULL};
     return words;
+}
+
+bool find_dtype(const char *word, size_t length, tdm_dtype *dtype) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        const char *name = tdm_dtype_name((tdm_dtype)d);
+        *dtype = (tdm_dtype)d;
+        if (strlen(name) == length && memcmp(word, name, length) == 0) return true;
+    }
+    return false;
+}
+
+size_t take_dtypes(const char *list, tdm_dtype dtypes[TDM_DTYPE_COUNT]) {
+    size_t count = 0;
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        tdm_dtype dtype;
+        bool is_new = find_dtype(list, length, &dtype);
+        for (size_t i = 0; i < count; i++)
+            is_new = is_new && dtypes[i] != dtype;
+        if (is_new) dtypes[count++] = dtype;
+        list += length + (list[length] == ',');
+    }
+    return count;
 }
 
 int report_failure(const char *command) {

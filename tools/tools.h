@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 
+#include <tandem/tandem.h>
+
 /* Exit statuses. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -42,6 +44,12 @@ int take_seconds(const char *command, const char *option, const char *text, doub
 
 /* The values of --dtype. */
 const char *const *dtype_words(void);
+
+/* The dtype of a name that has `length` bytes; false when it is none. */
+bool find_dtype(const char *word, size_t length, tdm_dtype *dtype);
+
+/* Those of "f32,f16", each once; returns how many. */
+size_t take_dtypes(const char *list, tdm_dtype dtypes[TDM_DTYPE_COUNT]);
 
 /* Prints the library's last error as "tdm COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);

@@ -74,24 +74,6 @@ typedef struct request {
     bool rows, each, dtypes_given;
 } request;
 
-static int take_dtypes(request *r, const char *value) {
-    r->dtype_count = 0;
-    r->dtypes_given = true;
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
-        const char *name = tdm_dtype_name((tdm_dtype)d);
-        const size_t length = strlen(name);
-        for (const char *word = value; *word;) {
-            const size_t size = strcspn(word, ",");
-            if (size == length && memcmp(word, name, size) == 0) {
-                r->dtypes[r->dtype_count++] = (tdm_dtype)d;
-                break;
-            }
-            word += size + (word[size] == ',');
-        }
-    }
-    return EXIT_OK;
-}
-
 static int take(void *context, int id, char *value) {
     request *r = context;
     switch (id) {
@@ -110,7 +92,9 @@ static int take(void *context, int id, char *value) {
     case OPTION_BUDGET:
         return take_seconds("tune", "--budget", value, &r->budget);
     default:
-        return take_dtypes(r, value);
+        r->dtypes_given = true;
+        r->dtype_count = take_dtypes(value, r->dtypes);
+        return EXIT_OK;
     }
 }
 

@@ -50,17 +50,6 @@ void tune_list_free(tune_list *list) {
 
 /* --- a file ------------------------------------------------------------------------------------- */
 
-static bool parse_dtype(const char *word, tdm_dtype *dtype) {
-    for (const char *const *name = dtype_words(); *name; name++)
-        if (strcmp(word, *name) == 0)
-            for (int d = 0; d < TDM_DTYPE_COUNT; d++)
-                if (strcmp(tdm_dtype_name((tdm_dtype)d), word) == 0) {
-                    *dtype = (tdm_dtype)d;
-                    return true;
-                }
-    return false;
-}
-
 /* Digits up to `end`, which is passed over. */
 static bool parse_extent(const char **at, char end, int64_t *extent) {
     const size_t digits = strspn(*at, "0123456789");
@@ -104,7 +93,8 @@ static const char *parse_line(char *line, tune_product *product) {
     static const char blanks[] = " \t\r\n";
     char *word = strtok(line, blanks);
     *product = (tune_product){.batch = 1};
-    if (!parse_dtype(word, &product->dtype)) return "it begins with a dtype: f32, f64, f16 or bf16";
+    if (!find_dtype(word, strlen(word), &product->dtype) || !tdm_dtype_is_float(product->dtype))
+        return "it begins with a dtype: f32, f64, f16 or bf16";
     word = strtok(NULL, blanks);
     if (!word || !parse_extents(word, product))
         return "the sizes come second, as MxNxK, or BATCH*MxNxK for a batch";

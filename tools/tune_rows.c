@@ -72,12 +72,9 @@ static const char *parse_row_line(const char *line, row_item *item) {
                              &item->cols, &end);
     if (words != 4)
         return "it is not a dtype, operation and size, as in 'f32 layer_norm 4096x1024'";
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
-        if (strcmp(dtype, tdm_dtype_name((tdm_dtype)d)) == 0) {
-            item->dtype = (tdm_dtype)d;
-            return NULL;
-        }
-    return "it begins with a dtype: f32, f64, f16 or bf16";
+    return find_dtype(dtype, strlen(dtype), &item->dtype)
+               ? NULL
+               : "it begins with a dtype: f32, f64, f16 or bf16";
 }
 
 enum { MOST_ITEMS = 512 };
