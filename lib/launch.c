@@ -16,6 +16,39 @@ enum { MAX_CHUNK = 1 << 30 };
  * where it has few of its cores. */
 enum { CACHE_PER_UNIT = 32 << 20 };
 
+static void swap_dims(tdmi_dims *d, int i, int j) {
+    const int64_t extent = d->shape[i];
+    d->shape[i] = d->shape[j];
+    d->shape[j] = extent;
+    for (int k = 0; k < d->operands; k++) {
+        const int64_t stride = d->strides[k][i];
+        d->strides[k][i] = d->strides[k][j];
+        d->strides[k][j] = stride;
+    }
+}
+
+void tdmi_dims_sort(tdmi_dims *d, int by) {
+    for (int i = 1; i < d->count; i++)
+        for (int j = i; j > 0 && d->strides[by][j - 1] < d->strides[by][j]; j--)
+            swap_dims(d, j - 1, j);
+}
+
+static bool continues(const tdmi_dims *d, int i) {
+    for (int k = 0; k < d->operands; k++)
+        if (d->strides[k][i] != d->strides[k][i + 1] * d->shape[i + 1]) return false;
+    return true;
+}
+
+void tdmi_dims_merge(tdmi_dims *d) {
+    for (int i = d->count - 2; i >= 0; i--) {
+        if (!continues(d, i)) continue;
+        d->shape[i + 1] *= d->shape[i];
+        for (int j = i; j + 1 < d->count; j++)
+            swap_dims(d, j, j + 1);
+        d->count--;
+    }
+}
+
 /* The columns of each of so many chunks, `least` or more: whole cache lines, so that two groups never write one line,
  * and no last chunk below that. */
 static int64_t chunk_of(int64_t cols, int64_t count, int64_t least) {

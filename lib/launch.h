@@ -9,6 +9,19 @@
 #include "core.h"
 #include "kernel_list.h"
 
+/* The dimensions of operands of one shape. */
+typedef struct tdmi_dims {
+    int count, operands;
+    int64_t shape[TDM_MAX_DIMS];
+    int64_t strides[TDM_KERNEL_MAX_TENSORS][TDM_MAX_DIMS];
+} tdmi_dims;
+
+/* Those with the largest stride in the operand `by` come first. */
+void tdmi_dims_sort(tdmi_dims *d, int by);
+
+/* Neighbours become one wherever all operands allow it. */
+void tdmi_dims_merge(tdmi_dims *d);
+
 /* Rows of `cols` columns cut into `chunks` pieces of `chunk` columns, so that few long rows fill
  * the device too. chunks is 1 where there are rows enough. */
 typedef struct tdmi_pieces {

@@ -122,15 +122,8 @@ typedef struct tdmi_call {
     tdm_tensor views[TDM_KERNEL_MAX_TENSORS]; /* of one shape: the outputs' or, of rows, these' */
 } tdmi_call;
 
-/* The dimensions of the views as rows: the last one is a row's elements. */
-typedef struct tdmi_dims {
-    int count, operands;
-    int64_t shape[TDM_MAX_DIMS];
-    int64_t strides[TDM_KERNEL_MAX_TENSORS][TDM_MAX_DIMS];
-} tdmi_dims;
-
-/* call.c: from one element of an operand's row to the next; whether each row that is read or written element by
- * element begins at a multiple of 16 bytes; one launch, as far as the call's purpose is to run. */
+/* call.c: from one element of an operand's row, the last dimension, to the next; whether each row that is read or
+ * written element by element begins at a multiple of 16 bytes; one launch, as far as the call's purpose is to run. */
 int64_t tdmi_inner_stride(const tdmi_dims *d, int operand);
 bool tdmi_call_is_aligned(const tdmi_call *self, const tdmi_dims *d);
 tdm_status tdmi_call_launch(const tdmi_call *self, tdmi_variant variant, int64_t items,

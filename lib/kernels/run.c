@@ -142,23 +142,6 @@ static void set_scalars(const tdm_kernel *kernel, const tdmi_expression *e,
 
 /* ---- rows ---- */
 
-static void swap_dims(tdmi_dims *d, int i, int j) {
-    const int64_t extent = d->shape[i];
-    d->shape[i] = d->shape[j];
-    d->shape[j] = extent;
-    for (int k = 0; k < d->operands; k++) {
-        const int64_t stride = d->strides[k][i];
-        d->strides[k][i] = d->strides[k][j];
-        d->strides[k][j] = stride;
-    }
-}
-
-static bool continues(const tdmi_dims *d, int i) {
-    for (int k = 0; k < d->operands; k++)
-        if (d->strides[k][i] != d->strides[k][i + 1] * d->shape[i + 1]) return false;
-    return true;
-}
-
 static void add_dim(const tdmi_call *self, tdmi_dims *d, int which) {
     d->shape[d->count] = self->views[0].shape[which];
     for (int k = 0; k < self->count; k++)
@@ -174,16 +157,8 @@ static tdmi_dims find_dims(const tdmi_call *self) {
     tdmi_dims d = {.operands = self->count};
     for (int i = 0; i < (e->has_rows ? ndim - 1 : ndim); i++)
         if (self->views[y].shape[i] != 1) add_dim(self, &d, i);
-    for (int i = 1; i < d.count && !e->has_index; i++)
-        for (int j = i; j > 0 && d.strides[y][j - 1] < d.strides[y][j]; j--)
-            swap_dims(&d, j - 1, j);
-    for (int i = d.count - 2; i >= 0; i--) {
-        if (!continues(&d, i)) continue;
-        d.shape[i + 1] *= d.shape[i];
-        for (int j = i; j + 1 < d.count; j++)
-            swap_dims(&d, j, j + 1);
-        d.count--;
-    }
+    if (!e->has_index) tdmi_dims_sort(&d, y);
+    tdmi_dims_merge(&d);
     if (e->has_rows) add_dim(self, &d, ndim - 1);
     return d;
 }

@@ -5,27 +5,10 @@
 /* Longer inner dimensions are done in several launches: kernels index them with 32 bits. */
 static const int64_t MAX_COLS = (int64_t)1 << 30;
 
-typedef struct dims {
-    int count;
-    int64_t shape[TDM_MAX_DIMS];
-    int64_t strides[3][TDM_MAX_DIMS];
-} dims;
-
-static void swap_dims(dims *d, int i, int j) {
-    int64_t shape = d->shape[i];
-    d->shape[i] = d->shape[j];
-    d->shape[j] = shape;
-    for (int k = 0; k < 3; k++) {
-        int64_t stride = d->strides[k][i];
-        d->strides[k][i] = d->strides[k][j];
-        d->strides[k][j] = stride;
-    }
-}
-
-/* Dimensions of extent above 1, those with the largest stride in y first. */
-static dims sorted_dims(const tdm_tensor *const operands[3]) {
+/* Dimensions of extent above 1, those with the largest stride in y first, merged where all operands allow it. */
+static tdmi_dims find_dims(const tdm_tensor *const operands[3]) {
     const tdm_tensor *y = operands[0];
-    dims d = {0};
+    tdmi_dims d = {.operands = 3};
     for (int i = 0; i < y->ndim; i++) {
         if (y->shape[i] == 1) continue;
         d.shape[d.count] = y->shape[i];
@@ -33,31 +16,12 @@ static dims sorted_dims(const tdm_tensor *const operands[3]) {
             d.strides[k][d.count] = operands[k] ? operands[k]->strides[i] : 0;
         d.count++;
     }
-    for (int i = 1; i < d.count; i++)
-        for (int j = i; j > 0 && d.strides[0][j - 1] < d.strides[0][j]; j--)
-            swap_dims(&d, j - 1, j);
+    tdmi_dims_sort(&d, 0);
+    tdmi_dims_merge(&d);
     return d;
 }
 
-static bool can_merge(const dims *d, int i, const tdm_tensor *const operands[3]) {
-    for (int k = 0; k < 3; k++)
-        if (operands[k] && d->strides[k][i] != d->strides[k][i + 1] * d->shape[i + 1]) return false;
-    return true;
-}
-
-static void merge_dims(dims *d, const tdm_tensor *const operands[3]) {
-    for (int i = d->count - 2; i >= 0; i--) {
-        if (!can_merge(d, i, operands)) continue;
-        d->shape[i] *= d->shape[i + 1];
-        for (int k = 0; k < 3; k++)
-            d->strides[k][i] = d->strides[k][i + 1];
-        for (int j = i + 1; j + 1 < d->count; j++)
-            swap_dims(d, j, j + 1);
-        d->count--;
-    }
-}
-
-static void describe(const dims *d, const tdm_tensor *const operands[3],
+static void describe(const tdmi_dims *d, const tdm_tensor *const operands[3],
                      tdm_elementwise_args *args) {
     int outer = d->count > 0 ? d->count - 1 : 0;
     args->rows = 1;
@@ -78,7 +42,7 @@ static void describe(const dims *d, const tdm_tensor *const operands[3],
 }
 
 /* Do all rows of all operands begin at multiples of 16 bytes? */
-static bool is_aligned(const dims *d, const tdm_tensor *const operands[3]) {
+static bool is_aligned(const tdmi_dims *d, const tdm_tensor *const operands[3]) {
     for (int k = 0; k < 3; k++) {
         if (!operands[k]) continue;
         int64_t places = operands[k]->offset;
@@ -93,7 +57,7 @@ static bool is_aligned(const dims *d, const tdm_tensor *const operands[3]) {
 enum { LEAST_TILE_BYTES = 32 };
 
 /* Is y, in rows that lie along memory, a copy of columns of a that do? Then `row` is y's dimension of these. */
-static bool is_transposed(const dims *d, tdmi_variant variant, int *row) {
+static bool is_transposed(const tdmi_dims *d, tdmi_variant variant, int *row) {
     const int last = d->count - 1;
     const int64_t least = LEAST_TILE_BYTES / (int64_t)tdm_dtype_size((tdm_dtype)variant.t);
     if (variant.kernel != TDMI_KERNEL_CAST || variant.t != variant.u || last < 1) return false;
@@ -103,8 +67,8 @@ static bool is_transposed(const dims *d, tdmi_variant variant, int *row) {
            d->shape[last] >= least && d->shape[*row] >= least;
 }
 
-static tdm_status run_transposed(tdm_queue *queue, tdmi_variant variant, const dims *d, int row,
-                                 const tdm_tensor *const operands[3]) {
+static tdm_status run_transposed(tdm_queue *queue, tdmi_variant variant, const tdmi_dims *d,
+                                 int row, const tdm_tensor *const operands[3]) {
     const int last = d->count - 1;
     tdm_transpose_args args = {.matrices = 1,
                                .rows = d->shape[row],
@@ -134,8 +98,7 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
                             const tdm_tensor *const operands[3], tdm_elementwise_args *args) {
     const tdm_tensor *y = operands[0];
     if (tdm_tensor_get_count(y) == 0) return TDM_OK;
-    dims d = sorted_dims(operands);
-    merge_dims(&d, operands);
+    const tdmi_dims d = find_dims(operands);
     int row = -1;
     if (is_transposed(&d, variant, &row)) return run_transposed(queue, variant, &d, row, operands);
     describe(&d, operands, args);
