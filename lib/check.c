@@ -377,12 +377,13 @@ bool tdmi_repeat(const tdm_tensor *tensor, int ndim, const int64_t *shape, tdm_t
 }
 
 tdm_status tdmi_broadcast(const char *function, const char *name, const tdm_tensor *tensor,
-                          const tdm_tensor *y, tdm_tensor *view) {
+                          const char *y_name, const tdm_tensor *y, tdm_tensor *view) {
     if (tdmi_repeat(tensor, y->ndim, y->shape, view)) return TDM_OK;
     char text[128], y_text[128];
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                     "%s: the shape of %s is %s, which does not broadcast to that of y, %s",
-                     function, name, tdmi_shape_text(tensor, text), tdmi_shape_text(y, y_text));
+                     "%s: the shape of %s is %s, which does not broadcast to that of %s, %s",
+                     function, name, tdmi_shape_text(tensor, text), y_name,
+                     tdmi_shape_text(y, y_text));
 }
 
 tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_tensor *tensor,

@@ -69,9 +69,9 @@ tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int 
 /* The tensor with strides of 0 where it is repeated to a shape; false when it does not fit. */
 bool tdmi_repeat(const tdm_tensor *tensor, int ndim, const int64_t *shape, tdm_tensor *view);
 
-/* The tensor repeated to y's shape, as NumPy does; y's name is "y". */
+/* The tensor repeated to y's shape, as NumPy does. */
 tdm_status tdmi_broadcast(const char *function, const char *name, const tdm_tensor *tensor,
-                          const tdm_tensor *y, tdm_tensor *view) TDM_MUST_USE;
+                          const char *y_name, const tdm_tensor *y, tdm_tensor *view) TDM_MUST_USE;
 
 /* A 1-D tensor of n elements with stride 1 (a bias, a weight). */
 tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_tensor *tensor,

@@ -169,12 +169,7 @@ tdm_status tdm_tensor_broadcast(const tdm_tensor *tensor, int ndim, const int64_
     TDMI_TRY(tdmi_check_shape(__func__, tensor->dtype, ndim, shape, &bytes));
     tdm_tensor y = {.ndim = ndim};
     memcpy(y.shape, shape, (size_t)ndim * sizeof *shape);
-    if (tdmi_repeat(tensor, ndim, shape, view)) return TDM_OK;
-    char text[128], wanted[128];
-    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                     "%s: the shape of tensor is %s, which does not "
-                     "broadcast to %s",
-                     __func__, tdmi_shape_text(tensor, text), tdmi_shape_text(&y, wanted));
+    return tdmi_broadcast(__func__, "tensor", tensor, "view", &y, view);
 }
 
 tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b, int *ndim,

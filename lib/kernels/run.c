@@ -109,17 +109,12 @@ static tdm_status find_views(tdmi_call *self) {
     const tdmi_expression *e = &self->typed->expression;
     const int first = e->outputs[0].tensor;
     const tdm_tensor *y = self->tensors[first];
-    char text[128], y_text[128];
     for (int i = 0; i < self->count; i++) {
         if (e->is_written[i])
             TDMI_TRY(tdmi_check_same_shape(function, self->names[first], y, self->names[i],
                                            self->tensors[i]));
-        if (!tdmi_repeat(self->tensors[i], y->ndim, y->shape, &self->views[i]))
-            return tdmi_fail(
-                TDM_ERROR_INVALID_SHAPE,
-                "%s: the shape of %s is %s, which does not broadcast to that of %s, %s", function,
-                self->names[i], tdmi_shape_text(self->tensors[i], text), self->names[first],
-                tdmi_shape_text(y, y_text));
+        TDMI_TRY(tdmi_broadcast(function, self->names[i], self->tensors[i], self->names[first], y,
+                                &self->views[i]));
     }
     return TDM_OK;
 }

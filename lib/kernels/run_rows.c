@@ -6,18 +6,21 @@
 /* ---- shapes ---- */
 
 /* The shape that all tensors that are read broadcast to. */
-static tdm_status find_shape(const tdmi_call *self, int *ndim, int64_t shape[TDM_MAX_DIMS]) {
+static tdm_status find_shape(const tdmi_call *self, tdm_tensor *rows) {
     const tdmi_expression *e = &self->typed->expression;
     int owners[TDM_MAX_DIMS] = {0}; /* of the extents above 1 */
     char text[128], other_text[128];
-    *ndim = 0;
+    int64_t *const shape = rows->shape;
+    rows->ndim = 0;
     for (int k = 0; k < self->count; k++)
-        if (e->is_read[k] && self->tensors[k]->ndim > *ndim) *ndim = self->tensors[k]->ndim;
-    for (int i = 0; i < *ndim; i++)
+        if (e->is_read[k] && self->tensors[k]->ndim > rows->ndim)
+            rows->ndim = self->tensors[k]->ndim;
+    for (int i = 0; i < rows->ndim; i++)
         shape[i] = 1;
     for (int k = 0; k < self->count; k++) {
         const tdm_tensor *tensor = self->tensors[k];
-        for (int i = 0, to = *ndim - tensor->ndim; e->is_read[k] && i < tensor->ndim; i++, to++) {
+        for (int i = 0, to = rows->ndim - tensor->ndim; e->is_read[k] && i < tensor->ndim;
+             i++, to++) {
             if (tensor->shape[i] == 1 || tensor->shape[i] == shape[to]) continue;
             if (shape[to] != 1)
                 return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
@@ -33,28 +36,26 @@ static tdm_status find_shape(const tdmi_call *self, int *ndim, int64_t shape[TDM
 }
 
 /* An element for each row: y as if its rows had elements, all in one place. */
-static tdm_status find_output(tdmi_call *self, int which, int ndim, const int64_t *shape) {
+static tdm_status find_output(tdmi_call *self, int which, const tdm_tensor *rows) {
     const tdm_tensor *y = self->tensors[which];
-    const int wanted = ndim > 1 ? ndim - 1 : 1;
+    const int ndim = rows->ndim, wanted = ndim > 1 ? ndim - 1 : 1;
     const bool keeps = y->ndim == ndim && y->shape[ndim - 1] == 1;
     bool fits = keeps || y->ndim == wanted;
     for (int i = 0; fits && i < ndim - 1; i++)
-        fits = y->shape[i] == shape[i];
+        fits = y->shape[i] == rows->shape[i];
     if (ndim == 1) fits = y->ndim == 1 && y->shape[0] == 1;
     if (!fits) {
-        tdm_tensor rows = {.ndim = ndim};
         char y_text[128], text[128];
-        memcpy(rows.shape, shape, (size_t)ndim * sizeof *shape);
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: the shape of %s is %s, but the rows' is %s: it must be that without "
                          "the last dimension, or with a last dimension of 1",
                          self->function, self->names[which], tdmi_shape_text(y, y_text),
-                         tdmi_shape_text(&rows, text));
+                         tdmi_shape_text(rows, text));
     }
     tdm_tensor *view = &self->views[which];
     *view = *y;
     view->ndim = ndim;
-    memcpy(view->shape, shape, (size_t)ndim * sizeof *shape);
+    memcpy(view->shape, rows->shape, sizeof view->shape);
     view->strides[ndim - 1] = 0;
     return TDM_OK;
 }
@@ -62,26 +63,21 @@ static tdm_status find_output(tdmi_call *self, int which, int ndim, const int64_
 tdm_status tdmi_call_find_rows(tdmi_call *self) {
     const tdmi_expression *e = &self->typed->expression;
     const int y = e->outputs[0].tensor;
-    int ndim = self->tensors[y]->ndim;
-    int64_t shape[TDM_MAX_DIMS];
-    char text[128], y_text[128];
-    memcpy(shape, self->tensors[y]->shape, (size_t)ndim * sizeof *shape);
-    if (!e->has_apply) TDMI_TRY(find_shape(self, &ndim, shape));
-    if (shape[ndim - 1] > INT32_MAX)
+    tdm_tensor rows = *self->tensors[y];
+    if (!e->has_apply) TDMI_TRY(find_shape(self, &rows));
+    const int64_t cols = rows.shape[rows.ndim - 1];
+    if (cols > INT32_MAX)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                          "%s: the rows have %lld elements, allowed are fewer than 2^31",
-                         self->function, (long long)shape[ndim - 1]);
+                         self->function, (long long)cols);
     for (int k = 0; k < self->count; k++) {
         if (k == y && !e->has_apply)
-            TDMI_TRY(find_output(self, k, ndim, shape));
-        else if (!tdmi_repeat(self->tensors[k], ndim, shape, &self->views[k]))
-            return tdmi_fail(
-                TDM_ERROR_INVALID_SHAPE,
-                "%s: the shape of %s is %s, which does not broadcast to that of %s, %s",
-                self->function, self->names[k], tdmi_shape_text(self->tensors[k], text),
-                self->names[y], tdmi_shape_text(self->tensors[y], y_text));
+            TDMI_TRY(find_output(self, k, &rows));
+        else
+            TDMI_TRY(tdmi_broadcast(self->function, self->names[k], self->tensors[k],
+                                    self->names[y], &rows, &self->views[k]));
         /* of no elements none is the same for all */
-        if (shape[ndim - 1] == 0 && k != y) self->views[k].strides[ndim - 1] = 1;
+        if (cols == 0 && k != y) self->views[k].strides[rows.ndim - 1] = 1;
     }
     return TDM_OK;
 }

@@ -83,16 +83,12 @@ static tdm_status check_shapes(operand *q, operand *k, operand *v, operand *y) {
 
 static tdm_status describe_mask(const tdm_tensor *mask, const operand *q, const operand *k,
                                 tdm_attention_args *args) {
-    char text[128], to_text[128];
     tdm_tensor view, to = q->view;
     to.shape[COL] = k->view.shape[ROW];
     if (mask->dtype != TDM_BOOL)
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of mask is %s, it must be bool",
                          function, tdm_dtype_name(mask->dtype));
-    if (!tdmi_repeat(mask, DIMS, to.shape, &view))
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: the shape of mask is %s, which does not broadcast to %s", function,
-                         tdmi_shape_text(mask, text), tdmi_shape_text(&to, to_text));
+    TDMI_TRY(tdmi_broadcast(function, "mask", mask, "the scores", &to, &view));
     args->has_mask = 1;
     args->mask_offset = view.offset;
     args->mask_batch = view.strides[BATCH];

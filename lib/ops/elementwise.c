@@ -15,8 +15,8 @@ tdm_status tdmi_combine_alike(const char *function, tdm_queue *queue, unsigned o
                 .kind = TDMI_VERIFY_ULPS, .factor = 0.5)
     TDMI_TRY(tdmi_check_args(function, queue, args, 3));
     tdm_tensor a_view, b_view;
-    TDMI_TRY(tdmi_broadcast(function, "a", a, y, &a_view));
-    TDMI_TRY(tdmi_broadcast(function, "b", b, y, &b_view));
+    TDMI_TRY(tdmi_broadcast(function, "a", a, "y", y, &a_view));
+    TDMI_TRY(tdmi_broadcast(function, "b", b, "y", y, &b_view));
     tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(1)};
     tdmi_variant variant = {.kernel = TDMI_KERNEL_ELEMENTWISE,
                             .t = (uint8_t)y->dtype,
@@ -34,7 +34,7 @@ static tdm_status unary(const char *function, tdm_queue *queue, unsigned op, dou
                 .kind = TDMI_VERIFY_SIZES, .factor = 3)
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     tdm_tensor view;
-    TDMI_TRY(tdmi_broadcast(function, "x", x, y, &view));
+    TDMI_TRY(tdmi_broadcast(function, "x", x, "y", y, &view));
     tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(alpha)};
     tdmi_variant variant = {.kernel = TDMI_KERNEL_ELEMENTWISE,
                             .t = (uint8_t)y->dtype,

@@ -15,10 +15,7 @@ static tdm_status describe_mask(const char *function, const tdm_tensor *mask, co
     tdm_tensor view;
     char text[128], x_text[128];
     const int last = x->ndim - 1;
-    if (!tdmi_repeat(mask, x->ndim, x->shape, &view))
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: the shape of mask is %s, which does not broadcast to that of x, %s",
-                         function, tdmi_shape_text(mask, text), tdmi_shape_text(x, x_text));
+    TDMI_TRY(tdmi_broadcast(function, "mask", mask, "x", x, &view));
     if (x->shape[last] > 1 && view.strides[last] != 1)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                          "%s: the last dimension of mask %s must be that of x %s, with stride 1",
