@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The functions of expressions for blocks of elements. Compiled once per instruction set. */
+/* The functions of expressions for blocks of elements, and blocks combined into one value, for kernels over rows.
+ * Compiled once per instruction set. */
 #include "dialect_c.h"
 #include "dtypes.h"
 #include "numeric.h"
@@ -95,3 +96,45 @@ TURNING(tan)
 #define SLOT(name, type) [PLACE_##type] = name##_##type,
 #define ROW(NAME, name, arity, class, result) {TDM_TYPES_##class(SLOT, name)},
 tdmi_cpu_functions TDM_CAT(tdmi_cpu_functions_, TDMI_ISA) = {TDM_FUNCTION_LIST(ROW)};
+
+/* ---- folds ---- */
+
+/* As many parts as reduce.h has: two of the widest registers, so that one operation need not wait for another. */
+#define PARTS(V) (128 / (tdm_i32)sizeof(V))
+
+#define FOLD(name, type)                                                                           \
+    static void fold_##name##_##type(void *y, const void *values, uint32_t count) {                \
+        enum { N = PARTS(tdm_element_##type) };                                                    \
+        const tdm_element_##type *const a = values;                                                \
+        const tdm_i32 n = (tdm_i32)count;                                                          \
+        PRIVATE_ARRAY(tdm_element_##type, parts, N);                                               \
+        tdm_element_##type all = a[0];                                                             \
+        tdm_i32 from = 1;                                                                          \
+        if (n >= N) {                                                                              \
+            TDM_SIMD for (tdm_i32 k = 0; k < N; k++) parts[k] = a[k];                              \
+            for (from = N; from <= n - N; from += N)                                               \
+                TDM_SIMD for (tdm_i32 k = 0; k < N; k++) parts[k] =                                \
+                    tdm_fn_##name##_##type(parts[k], a[from + k]);                                 \
+            TDM_SIMD for (tdm_i32 k = 0; k < N / 2; k++) parts[k] =                                \
+                tdm_fn_##name##_##type(parts[k], parts[k + N / 2]);                                \
+            TDM_SIMD for (tdm_i32 k = 0; k < N / 4; k++) parts[k] =                                \
+                tdm_fn_##name##_##type(parts[k], parts[k + N / 4]);                                \
+            all = parts[0];                                                                        \
+            UNROLL for (tdm_i32 k = 1; k < N / 4; k++) all =                                       \
+                tdm_fn_##name##_##type(all, parts[k]);                                             \
+        }                                                                                          \
+        for (; from < n; from++)                                                                   \
+            all = tdm_fn_##name##_##type(all, a[from]);                                            \
+        *(tdm_element_##type *)y = all;                                                            \
+    }
+TDM_TYPES_NUMBER(FOLD, add)
+TDM_TYPES_NUMBER(FOLD, mul)
+TDM_TYPES_NUMBER(FOLD, max)
+TDM_TYPES_NUMBER(FOLD, min)
+
+#define FOLD_SLOT(name, type) [PLACE_##type] = fold_##name##_##type,
+tdmi_cpu_folds TDM_CAT(tdmi_cpu_folds_,
+                       TDMI_ISA) = {[TDM_FUNCTION_ADD] = {TDM_TYPES_NUMBER(FOLD_SLOT, add)},
+                                    [TDM_FUNCTION_MUL] = {TDM_TYPES_NUMBER(FOLD_SLOT, mul)},
+                                    [TDM_FUNCTION_MIN] = {TDM_TYPES_NUMBER(FOLD_SLOT, min)},
+                                    [TDM_FUNCTION_MAX] = {TDM_TYPES_NUMBER(FOLD_SLOT, max)}};
