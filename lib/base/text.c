@@ -16,11 +16,9 @@ int tdmi_print(char *text, size_t size, const char *format, ...) {
     return length;
 }
 
-/* Bytes of the character that begins here; 0 when it is none, or a control character. */
-static size_t character(const unsigned char *c) {
-    /* below these a longer form is not the shortest, or the character is a control (U+0080..9F) */
-    static const uint32_t least[] = {0, 0xa0, 0x800, 0x10000};
-    if (*c < 0x80) return *c >= ' ' && *c != 0x7f;
+size_t tdmi_utf8_bytes(const unsigned char *c) {
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000}; /* below, a shorter form exists */
+    if (*c < 0x80) return 1;
     size_t more = *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : 1;
     if (*c < 0xc2 || *c > 0xf4) return 0;
     uint32_t point = *c & (0x3fu >> more);
@@ -34,7 +32,9 @@ static size_t character(const unsigned char *c) {
 
 void tdmi_clean_text(char *text, bool lines) {
     while (*text) {
-        size_t bytes = character((const unsigned char *)text);
+        const unsigned char *c = (const unsigned char *)text;
+        const bool control = *c < ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0);
+        const size_t bytes = control ? 0 : tdmi_utf8_bytes(c);
         if (bytes == 0 && !(lines && *text == '\n')) *text = '?';
         text += bytes > 0 ? bytes : 1;
     }

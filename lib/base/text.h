@@ -13,6 +13,9 @@
 int tdmi_print(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Bytes of the UTF-8 character that begins here (RFC 3629: no overlong forms, no surrogates); 0 when it is none. */
+size_t tdmi_utf8_bytes(const unsigned char *c);
+
 /* Whether both begin with the same `most` characters, or are the same, whatever the case of their letters. */
 bool tdmi_is_same_word(const char *a, const char *b, size_t most);
 

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/spelling.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "check.h"
 
@@ -128,35 +129,14 @@ static void destroy_text(void *item) {
 
 /* ---- texts ---- */
 
-/* The first byte that is no UTF-8 (RFC 3629: no overlong forms, no surrogates), or -1. */
-static long long first_bad_byte(const char *text) {
-    const unsigned char *bytes = (const unsigned char *)text;
-    for (size_t i = 0; bytes[i];) {
-        unsigned char lead = bytes[i];
-        int more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
-        unsigned char low = 0x80, high = 0xbf;
-        if (lead == 0xe0) low = 0xa0;
-        if (lead == 0xed) high = 0x9f;
-        if (lead == 0xf0) low = 0x90;
-        if (lead == 0xf4) high = 0x8f;
-        if (more && (lead < 0xc2 || lead > 0xf4)) return (long long)i;
-        for (int k = 1; k <= more; k++) {
-            if (bytes[i + (size_t)k] < low || bytes[i + (size_t)k] > high) return (long long)i;
-            low = 0x80;
-            high = 0xbf;
-        }
-        i += 1 + (size_t)more;
-    }
-    return -1;
-}
-
 static tdm_status check_text(const char *function, const char *what, const char *text) {
     if (!text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, what);
-    long long bad = first_bad_byte(text);
-    if (bad >= 0)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is no UTF-8 at byte %lld", function,
-                         what, bad);
-    return TDM_OK;
+    const char *at = text;
+    for (size_t bytes = 1; *at && bytes; at += bytes)
+        bytes = tdmi_utf8_bytes((const unsigned char *)at);
+    if (!*at) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is no UTF-8 at byte %lld", function, what,
+                     (long long)(at - text));
 }
 
 static tdm_status check_dict(const char *function, const tdm_state_dict *dict) {
