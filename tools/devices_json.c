@@ -1,9 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The devices as JSON. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <jansson.h>
 
 #include "devices.h"
@@ -12,20 +8,8 @@ static json_t *json_number(uint64_t value) {
     return value == TDM_UNKNOWN ? json_null() : json_integer((json_int_t)value);
 }
 
-/* Vendors' texts and processes' names need not be UTF-8; what is not becomes '?'. */
-static json_t *json_text(const char *text) {
-    json_t *value = json_string(text);
-    if (value) return value;
-    char ascii[256];
-    size_t i = 0;
-    for (; text[i] && i + 1 < sizeof ascii; i++)
-        ascii[i] = '?';
-    ascii[i] = '\0';
-    return json_string(ascii);
-}
-
 static json_t *json_text_or_null(const char *text) {
-    return text[0] ? json_text(text) : json_null();
+    return text[0] ? json_string(text) : json_null();
 }
 
 static json_t *json_process(const tdm_process *process) {
@@ -56,16 +40,16 @@ static json_t *json_usage(const tdm_device_usage *usage) {
 json_t *json_device(const device_row *row) {
     const tdm_device_info *info = row->info;
     json_t *device = json_object();
-    json_object_set_new(device, "id", json_text(info->id));
+    json_object_set_new(device, "id", json_string(info->id));
     json_object_set_new(device, "default", json_boolean(row->is_default));
-    json_object_set_new(device, "name", json_text(info->name));
-    json_object_set_new(device, "vendor", json_text(info->vendor));
-    json_object_set_new(device, "backend", json_text(tdm_backend_name(info->backend)));
+    json_object_set_new(device, "name", json_string(info->name));
+    json_object_set_new(device, "vendor", json_string(info->vendor));
+    json_object_set_new(device, "backend", json_string(tdm_backend_name(info->backend)));
     json_object_set_new(device, "index", json_integer(info->index));
-    json_object_set_new(device, "platform", json_text(info->platform));
-    json_object_set_new(device, "api_version", json_text(info->api_version));
-    json_object_set_new(device, "driver_version", json_text(info->driver_version));
-    json_object_set_new(device, "type", json_text(device_type_name(info->type)));
+    json_object_set_new(device, "platform", json_string(info->platform));
+    json_object_set_new(device, "api_version", json_string(info->api_version));
+    json_object_set_new(device, "driver_version", json_string(info->driver_version));
+    json_object_set_new(device, "type", json_string(device_type_name(info->type)));
     json_object_set_new(device, "compute_units", json_integer(info->compute_units));
     json_object_set_new(device, "compute_capability", json_integer(info->compute_capability));
     json_object_set_new(device, "memory_total", json_number(info->memory_total));

@@ -92,9 +92,11 @@ void tdmi_usage_of(const tdmi_listed_device *devices, size_t index, tdm_device_u
     else
         ask_monitors(facts, usage);
     ask_processes(devices, index, usage);
-    for (size_t i = 0; i < usage->process_count; i++)
-        tdmi_process_name(usage->processes[i].pid, usage->processes[i].name,
-                          sizeof usage->processes[i].name);
+    for (size_t i = 0; i < usage->process_count; i++) {
+        tdm_process *process = &usage->processes[i];
+        tdmi_process_name(process->pid, process->name, sizeof process->name);
+        tdmi_clean_text(process->name, false);
+    }
     qsort(usage->processes, usage->process_count, sizeof usage->processes[0], by_pid);
 }
 

@@ -65,7 +65,7 @@ Test(usage, nvml_slices) {
 /* The driver's processes and those that hold memory through Tandem are one list, by pid. */
 Test(usage, nvml_processes) {
     card("full", "", "GPU " CARD_0 " -",
-         "memory=3221225472 tandem=? name=usage_probe;|"
+         "memory=3221225472 tandem=? name=probe??;|"
          "process 900001 memory=? tandem=? name=;");
     card("full", "", "GPU " CARD_0 " - 4096",
          "tandem_reserved=4096;|process_count=2;|process self |memory=3221225472 tandem=4096|"
@@ -73,7 +73,7 @@ Test(usage, nvml_processes) {
     card("full", "many", "GPU " CARD_0 " -", "process_count=32;|process 900031 ");
     check_case("one of Tandem's is reported before others");
     card("full", "many", "GPU " CARD_0 " - 4096",
-         "process_count=32;|process self |memory=? tandem=4096 name=usage_probe;");
+         "process_count=32;|process self |memory=? tandem=4096 name=probe??;");
     CHECK(!contains_words(r.output, "process 900031 "), "%s", r.output);
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -53,6 +54,7 @@ int main(int argc, char **argv) {
     static tdmi_listed_device device;
     static tdm_device_usage usage = TDM_DEVICE_USAGE_DEFAULTS;
     if (argc < 4) return 2;
+    prctl(PR_SET_NAME, "probe\033\377"); /* a control character, and a byte that is no UTF-8 */
     tdmi_device_facts *facts = &device.facts;
     device.backend = tdmi_backends[0];
     facts->info.type = TDM_DEVICE_GPU;
