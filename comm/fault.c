@@ -140,8 +140,8 @@ tdm_status tdmi_comm_look(tdm_comm *comm, int waits_for) {
     return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST, "rank %d ended: %s", failed, why);
 }
 
-static tdm_status look_for(tdm_comm *comm, double seconds, int waits_for) {
-    const double end = tdmi_comm_now() + seconds;
+tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) {
+    const double end = tdmi_comm_now() + TDMI_GRACE;
     while (tdmi_comm_now() < end) {
         TDMI_TRY(tdmi_comm_look(comm, waits_for));
         tdmi_comm_nap();
@@ -149,15 +149,11 @@ static tdm_status look_for(tdm_comm *comm, double seconds, int waits_for) {
     return TDM_OK;
 }
 
-tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) {
-    return look_for(comm, TDMI_GRACE, waits_for);
-}
-
 tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) {
     for (int i = 0; i < comm->ranks; i++)
         comm->waits[i] = -1;
     send_notes(comm, TDMI_NOTE_ASKS, waits_for, TDM_OK, "");
-    TDMI_TRY(look_for(comm, TDMI_GRACE, waits_for));
+    TDMI_TRY(tdmi_comm_explain(comm, waits_for));
     int silent = waits_for;
     for (int steps = 0; steps <= comm->ranks; steps++) {
         if (silent == comm->rank || steps == comm->ranks)

@@ -179,14 +179,14 @@ static bool vary(walk *w, int index) {
     return better;
 }
 
-/* Of two choices that bound each other, one doubled and the other halved. */
-static bool trade(walk *w, int first, int second) {
+/* Of LANES_M and another choice, which bound each other, one doubled and the other halved. */
+static bool trade(walk *w, int other) {
     bool better = false;
     for (int way = 0; way < 2; way++) {
         int choice[TDMI_CLBLAST_CHOICES];
         memcpy(choice, w->best, sizeof choice);
-        set(w, choice, way ? second : first, choice[way ? second : first] * 2);
-        set(w, choice, way ? first : second, choice[way ? first : second] / 2);
+        set(w, choice, way ? other : LANES_M, choice[way ? other : LANES_M] * 2);
+        set(w, choice, way ? LANES_M : other, choice[way ? LANES_M : other] / 2);
         better = try_choice(w, choice) || better;
     }
     return better;
@@ -216,8 +216,8 @@ bool tdmi_clblast_find(const tdmi_clblast_search *search, tdmi_clblast_kernel ke
         better = false;
         for (size_t i = 0; i < sizeof order / sizeof *order; i++)
             better = vary(w, order[i]) || better;
-        better = trade(w, LANES_M, VECTOR_M) || better;
-        better = trade(w, LANES_M, LANES_N) || better;
+        better = trade(w, VECTOR_M) || better;
+        better = trade(w, LANES_N) || better;
         better = grow(w, LANES_M, TILE_M) || better;
         better = grow(w, LANES_N, TILE_N) || better;
     }

@@ -167,10 +167,10 @@ static void print_mark(finding_state state, bool has_colours) {
 }
 
 /* Lines after the first are indented like the first. */
-static void print_indented(const char *text, int indent) {
+static void print_detail(const char *text) {
     for (const char *end; (end = strchr(text, '\n')); text = end + 1)
-        printf("%*s%.*s\n", indent, "", (int)(end - text), text);
-    if (*text) printf("%*s%s\n", indent, "", text);
+        printf("       %.*s\n", (int)(end - text), text);
+    if (*text) printf("       %s\n", text);
 }
 
 static void print_text(const examination *e) {
@@ -184,7 +184,7 @@ static void print_text(const examination *e) {
             any = true;
             print_mark(item->state, has_colours);
             puts(item->subject);
-            print_indented(item->detail, 7);
+            print_detail(item->detail);
             if (item->advice[0]) printf("       advice: %s\n", item->advice);
         }
         if (any) putchar('\n');

@@ -135,7 +135,6 @@ static void ask_alone(const drivers *all, driver *one, double seconds) {
         changes[n++] = vendors;
         changes[n++] = "OCL_ICD_FILENAMES";
     }
-    one->asked = true;
     answer_ask(list, changes, seconds, &one->alone);
 }
 

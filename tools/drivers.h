@@ -15,7 +15,7 @@ typedef struct driver {
     tdm_backend backend;
     char label[1600]; /* "pocl.icd (libpocl.so.2.9.0)" with its folder, "the cuda backend" */
     answer alone;     /* its devices when no other driver is there */
-    bool asked, good;
+    bool good;
 } driver;
 
 typedef struct drivers {

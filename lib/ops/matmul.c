@@ -270,7 +270,7 @@ static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
                              const tdmi_blas_choice *choice) {
     tdmi_gemm run = tdmi_gemm_fused(gemm, choice->fused);
     run.algorithm = choice->algorithm;
-    if (!choice->provider) return tdmi_run_builtin(queue, "tdm_matmul", &run);
+    if (!choice->provider) return tdmi_run_builtin(queue, &run);
     TDMI_WORK_SPAN(
         queue, "product", tdmi_blas_name(choice), "\"product\":\"%s\"," TDMI_PROFILE_QUEUE,
         tdmi_gemm_text(&run, (char[TDMI_PRODUCT_TEXT]){0}), TDMI_PROFILE_QUEUE_OF(queue));

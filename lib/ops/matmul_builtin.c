@@ -159,9 +159,9 @@ static tdm_status run_narrow(tdm_queue *queue, tdm_dtype dtype, narrow *p, int64
                               &p->args);
 }
 
-tdm_status tdmi_run_builtin(tdm_queue *queue, const char *function, const tdmi_gemm *gemm) {
+tdm_status tdmi_run_builtin(tdm_queue *queue, const tdmi_gemm *gemm) {
     int64_t groups = 0, bytes;
-    TDMI_TRY(count_tiles(function, gemm, &groups));
+    TDMI_TRY(count_tiles("tdm_matmul", gemm, &groups));
     const int64_t large = gemm->m > gemm->n ? gemm->m : gemm->n;
     if ((gemm->m <= TDM_NARROW || gemm->n <= TDM_NARROW) && large >= FEWEST_ELEMENTS / gemm->k) {
         narrow p = describe_narrow(gemm);

@@ -9,7 +9,6 @@
 tdm_status tdmi_check_builtin(const char *function, const tdmi_gemm *gemm) TDM_MUST_USE;
 
 /* Runs it, without its epilogue. */
-tdm_status tdmi_run_builtin(tdm_queue *queue, const char *function,
-                            const tdmi_gemm *gemm) TDM_MUST_USE;
+tdm_status tdmi_run_builtin(tdm_queue *queue, const tdmi_gemm *gemm) TDM_MUST_USE;
 
 #endif

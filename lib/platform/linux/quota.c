@@ -19,11 +19,10 @@ typedef struct group {
     char folder[2 * PATH], line[PATH], file[3 * PATH];
 } group;
 
-/* Whether a list with commas has the word. */
-static bool has_word(const char *list, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = strstr(list, word); at; at = strstr(at + 1, word))
-        if ((at == list || at[-1] == ',') && (at[length] == '\0' || at[length] == ',')) return true;
+/* Whether a list with commas has the word cpu. */
+static bool has_cpu(const char *list) {
+    for (const char *at = strstr(list, "cpu"); at; at = strstr(at + 1, "cpu"))
+        if ((at == list || at[-1] == ',') && (at[3] == '\0' || at[3] == ',')) return true;
     return false;
 }
 
@@ -46,7 +45,7 @@ static bool take_group(group *of) {
     char *path = controllers ? strchr(controllers + 1, ':') : NULL;
     if (!path) return false;
     *controllers++ = *path++ = '\0';
-    if (of->is_second ? *controllers != '\0' : !has_word(controllers, "cpu")) return false;
+    if (of->is_second ? *controllers != '\0' : !has_cpu(controllers)) return false;
     memcpy(of->path, path, strlen(path) + 1);
     return true;
 }
@@ -57,7 +56,7 @@ static bool take_mount(group *of) {
     const char *rest = strstr(of->line, " - ");
     if (!rest || sscanf(rest, " - %31s %*s %255s", type, options) != 2) return false;
     if (strcmp(type, of->is_second ? "cgroup2" : "cgroup") != 0) return false;
-    if (!of->is_second && !has_word(options, "cpu")) return false;
+    if (!of->is_second && !has_cpu(options)) return false;
     return sscanf(of->line, "%*s %*s %*s %4095s %4095s", of->root, of->mount) == 2;
 }
 
