@@ -2,8 +2,11 @@
 /* Products by libraries that have the CBLAS interface (BLAS Technical Forum 2001), opened at run time:
  * OpenBLAS, MKL, BLIS, and what the system calls its CBLAS, which may be the reference. */
 #include <limits.h>
+#include <string.h>
 
 #include "backend.h"
+#include "base/env.h"
+#include "base/findings.h"
 
 #include "host/one_thread.h"
 #include "system_names.h"
@@ -30,6 +33,8 @@ typedef struct cblas_library {
     void (*blis_reset)(void);
     /* … and of OpenMP or MKL. */
     tdmi_one_thread threads;
+    const char *(*openblas_core)(void);
+    void (*atlas)(void), (*flexiblas)(void), (*blis)(void); /* of other libraries that are fast */
     tdmi_mutex lock;
     int products; /* that are running, for which the process's setting is 1 */
     int before;   /* the setting that it had */
@@ -47,11 +52,15 @@ typedef struct cblas_library {
             {"bli_thread_set_num_threads", (void (**)(void)) & (c).blis_set, true},                \
             {"bli_thread_reset", (void (**)(void)) & (c).blis_reset, true},                        \
             {"MKL_Set_Num_Threads_Local", (void (**)(void)) & (c).threads.exchange, true},         \
-            {"omp_get_max_threads", (void (**)(void)) & (c).threads.get, true}, {                  \
+            {"omp_get_max_threads", (void (**)(void)) & (c).threads.get, true},                    \
+            {"openblas_get_corename", (void (**)(void)) & (c).openblas_core, true},                \
+            {"ATL_buildinfo", (void (**)(void)) & (c).atlas, true},                                \
+            {"flexiblas_get_version", (void (**)(void)) & (c).flexiblas, true},                    \
+            {"bli_info_get_version_str", (void (**)(void)) & (c).blis, true}, {                    \
             "omp_set_num_threads", (void (**)(void)) & (c).threads.set, true                       \
         }                                                                                          \
     }
-enum { SYMBOL_COUNT = 12, OPENMP = 2 };
+enum { SYMBOL_COUNT = 16, OPENMP = 2 };
 
 /* OpenBLAS frees the buffers of other threads' products where the number of OpenMP's threads is set (its
  * adjust_thread_buffers), so that one is left alone: of such threads each sets its own. */
@@ -116,11 +125,48 @@ static bool has_64_bit_integers(const cblas_library *c) {
     return sizeof(void *) == 8 && c->isamax && (int)c->isamax(INT64_MIN + 3, x, 1) != 1;
 }
 
-static tdm_status open_library(cblas_library *c, const tdmi_symbol *symbols) {
+/* Why products by the library take two to three times as long as by the builtin kernels for AVX2 and AVX-512; NULL where
+ * they do not. OpenBLAS takes a processor that is newer than itself for a Prescott of 2004. */
+static const char *why_slow(const cblas_library *c, tdmi_blas_id id) {
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2")) return NULL;
+    if (c->openblas_core && strcmp(c->openblas_core(), "Prescott") == 0)
+        return "does not know this processor: set OPENBLAS_CORETYPE to HASWELL or SKYLAKEX, or "
+               "install a newer one";
+    const bool is_fast =
+        c->openblas_core || c->threads.exchange || c->blis || c->atlas || c->flexiblas;
+    if (id == TDMI_BLAS_cblas && !is_fast) return "seems to be the reference BLAS";
+#endif
+    (void)c, (void)id;
+    return NULL;
+}
+
+/* Does TANDEM_BLAS name it? */
+static bool is_named(tdmi_blas_id id) {
+    const tdmi_env *env = tdmi_env_values();
+    for (size_t i = 0; i < env->blas_count; i++)
+        if ((int)env->blas[i] == (int)id) return true;
+    return false;
+}
+
+static tdm_status open_library(cblas_library *c, const tdmi_symbol *symbols, tdmi_blas_id id) {
     TDMI_TRY(tdmi_library_open(&c->library, symbols, SYMBOL_COUNT));
-    if (!has_64_bit_integers(c)) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s at %s has 64-bit integers, not those of 32 bits",
-                     c->library.title, c->library.found);
+    if (has_64_bit_integers(c))
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                         "%s at %s has 64-bit integers, not those of 32 bits", c->library.title,
+                         c->library.found);
+    const char *why = is_named(id) ? NULL : why_slow(c, id);
+    if (!why) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s is used only where TANDEM_BLAS names it, as it %s",
+                     c->library.found, why);
+}
+
+/* A slow library is no fault. */
+static void diagnose(cblas_library *c, const tdmi_symbol *symbols, tdm_status (*open)(void)) {
+    if (open() != TDM_OK && c->library.status == TDM_OK && !has_64_bit_integers(c))
+        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, true, c->library.names[0], tdm_last_error(), "");
+    else
+        tdmi_library_diagnose_by(&c->library, symbols, SYMBOL_COUNT, open);
 }
 
 /* The provider of a library with these names. */
@@ -130,10 +176,10 @@ static tdm_status open_library(cblas_library *c, const tdmi_symbol *symbols) {
         .library = {.title = its_title, .names = name##_names, .advice = its_advice},              \
         .lock = TDMI_MUTEX_INIT};                                                                  \
     static const tdmi_symbol name##_symbols[SYMBOL_COUNT] = SYMBOLS(name);                         \
-    static tdm_status name##_open(void) { return open_library(&name, name##_symbols); }            \
-    static void name##_diagnose(void) {                                                            \
-        tdmi_library_diagnose_by(&name.library, name##_symbols, SYMBOL_COUNT, name##_open);        \
+    static tdm_status name##_open(void) {                                                          \
+        return open_library(&name, name##_symbols, TDMI_BLAS_##name);                              \
     }                                                                                              \
+    static void name##_diagnose(void) { diagnose(&name, name##_symbols, name##_open); }            \
     static void name##_begin(void) { begin(&name); }                                               \
     static void name##_end(void) { end(&name); }                                                   \
     static bool name##_product(const tdmi_host_gemm *gemm, void *plan) {                           \

@@ -74,6 +74,25 @@ Test(products, openmp_of_openblas) {
 
 Test(products, threads_of_blis) { OK(multiply_by("blis")); }
 
+#if defined(__x86_64__)
+/* Where there are kernels for AVX2. Named it multiplies; else it does not, and a diagnosis has the reason. */
+Test(products, old_openblas) {
+    static const char path[] = "TANDEM_LIBRARY_PATH=" TEST_STRICT_BLAS "/old";
+    const char *of_its_own[] = {ICD_NONE, path, "TANDEM_BLAS=openblas", NULL},
+               *usual[] = {ICD_NONE, path, "TANDEM_BLAS", NULL};
+    const char *const explain[] = {TEST_PROBE, "explain", "cpu:0", "f64", "64", "64", "64", NULL};
+    const char *const diagnose[] = {TEST_PROBE, "diagnose", "cpu", NULL};
+    run_program(of_its_own, explain, 60, &r);
+    CHECK(contains_words(r.output, "TDM_OK|openblas"), "%s", r.output);
+    if (!__builtin_cpu_supports("avx2")) return;
+    run_program(usual, explain, 60, &r);
+    CHECK(contains_words(r.output, "TDM_OK") && !strstr(r.output, "openblas"), "%s", r.output);
+    run_program(usual, diagnose, 60, &r);
+    CHECK(contains_words(r.output, "libopenblas.so.0|only where TANDEM_BLAS names it|CORETYPE"),
+          "%s", r.output);
+}
+#endif
+
 Test(products, integers_of_64_bits) {
     REFUSED(multiply_by("ilp64"), TDM_ERROR_UNAVAILABLE, "BLIS|libblis.so.4|has 64-bit integers");
 }

@@ -4,17 +4,18 @@
  *   OPENMP  an OpenBLAS with OpenMP's threads: its number of threads must not be set, and OpenMP's must be 1; it binds
  *           the thread that opens it to a core
  *   BLIS    a BLIS since 1.0, where each thread has its own number, which must be 1
- *   ILP64   one with 64-bit integers, which must not be called */
+ *   ILP64   one with 64-bit integers, which must not be called
+ *   OLD     an OpenBLAS that does not know the processor, and is used only where it is named */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { OPENMP, BLIS, ILP64 };
+enum { OPENMP, BLIS, ILP64, OLD };
 typedef int64_t integer; /* of cblas_isamax: its caller may give the upper half of n */
 
-static _Thread_local int threads = 4;
+static _Thread_local int threads = KIND == OLD ? 1 : 4;
 
 static void fail(const char *why) {
     fprintf(stderr, "strict_blas: %s\n", why);
@@ -78,4 +79,8 @@ int64_t bli_thread_get_num_threads(void);
 void bli_thread_set_num_threads(int64_t number);
 int64_t bli_thread_get_num_threads(void) { return threads; }
 void bli_thread_set_num_threads(int64_t number) { threads = (int)number; }
+#endif
+#if KIND == 3
+const char *openblas_get_corename(void);
+const char *openblas_get_corename(void) { return "Prescott"; }
 #endif
