@@ -2,6 +2,7 @@
 /* Products by libraries that have the CBLAS interface (BLAS Technical Forum 2001), opened at run time:
  * OpenBLAS, MKL, BLIS, and what the system calls its CBLAS, which may be the reference. */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "backend.h"
@@ -9,6 +10,7 @@
 #include "base/findings.h"
 
 #include "host/one_thread.h"
+#include "platform/path.h"
 #include "system_names.h"
 
 /* With 32-bit integers. */
@@ -125,8 +127,8 @@ static bool has_64_bit_integers(const cblas_library *c) {
     return sizeof(void *) == 8 && c->isamax && (int)c->isamax(INT64_MIN + 3, x, 1) != 1;
 }
 
-/* Why products by the library take two to three times as long as by the builtin kernels for AVX2 and AVX-512; NULL where
- * they do not. OpenBLAS takes a processor that is newer than itself for a Prescott of 2004. */
+/* Why products by the library take two to three times as long as by the builtin kernels for AVX2 and AVX-512; NULL
+ * where they do not. OpenBLAS takes a processor that is newer than itself for a Prescott of 2004. */
 static const char *why_slow(const cblas_library *c, tdmi_blas_id id) {
 #if defined(__x86_64__)
     if (!__builtin_cpu_supports("avx2")) return NULL;
@@ -163,10 +165,14 @@ static tdm_status open_library(cblas_library *c, const tdmi_symbol *symbols, tdm
 
 /* A slow library is no fault. */
 static void diagnose(cblas_library *c, const tdmi_symbol *symbols, tdm_status (*open)(void)) {
-    if (open() != TDM_OK && c->library.status == TDM_OK && !has_64_bit_integers(c))
-        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, true, c->library.names[0], tdm_last_error(), "");
-    else
+    char subject[160];
+    if (open() == TDM_OK || c->library.status != TDM_OK || has_64_bit_integers(c)) {
         tdmi_library_diagnose_by(&c->library, symbols, SYMBOL_COUNT, open);
+        return;
+    }
+    snprintf(subject, sizeof subject, "%.100s (%s)",
+             c->library.found + tdmi_path_folder_length(c->library.found), c->library.title);
+    tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, true, subject, tdm_last_error(), "");
 }
 
 /* The provider of a library with these names. */

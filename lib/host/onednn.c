@@ -346,8 +346,8 @@ static tdm_status look_at_dtypes(void) {
         if (made == DNNL_OUT_OF_MEMORY) return failed(made);
         if (made != DNNL_SUCCESS) return TDM_OK;
     }
-    /* Without instructions for bf16 its products take five times as long as those of f32 and a conversion. No bits: of a
-     * processor that is not Intel's or AMD's. */
+    /* Without instructions for bf16 its products take five times as long as those of f32 and a conversion. No bits: the
+     * processor is not Intel's or AMD's. */
     const unsigned isa = dnnl.effective_isa ? dnnl.effective_isa() : 0;
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         const part_shape probe = {64, 64, 64, 64, 64, 64, dtypes[i], 0, 0};

@@ -183,11 +183,11 @@ Test(bench, sets_and_the_card) {
                                  "while read -r line; do echo $line >>$0.calls; echo 1; done\n";
     file_write(folder_path("python"), python, sizeof python - 1);
     shell(gpu,
-          "chmod +x $D/python && $T bench --device cuda:0 --profile rows --op softmax --dtype f32 "
+          "chmod +x $D/python && $T bench --device cuda:0 --profile rows --op softmax --dtype f64 "
           "--shape 64x768,2048x768 --peers $D/python >/dev/null && cat $D/python.calls",
           0);
-    CHECK(contains_words(r.output, "cuda:0 cuda:0 f32 softmax 1 64 768 0 0 1\n|"
-                                   "cuda:0 cuda:0 f32 softmax 1 2048 768 0 0 11\n"),
+    CHECK(contains_words(r.output, "cuda:0 cuda:0 f64 softmax 1 64 768 0 0 1\n|"
+                                   "cuda:0 cuda:0 f64 softmax 1 2048 768 0 0 11\n"),
           "%s", r.output);
 }
 #endif

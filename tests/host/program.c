@@ -142,7 +142,8 @@ Test(program, doctor) {
         const size_t length = detail ? strlen(detail) : 0; /* reasons stand between separators */
         CHECK(length < 2 || strcmp(detail + length - 2, "; ") != 0, "%s: '%s'", subject, detail);
         if (!json_is_true(json_object_get(item, "ok")) || strncmp(subject, "lib", 3) != 0) continue;
-        CHECK(file && strncmp(subject, file + 1, strlen(file + 1)) == 0, "%s: %s", subject, detail);
+        CHECK(file && strncmp(subject, file + 1, strcspn(file + 1, " ")) == 0, "%s: %s", subject,
+              detail);
         libraries++;
     }
     CHECK(libraries > 0, "%s", r.output);
