@@ -29,7 +29,7 @@ typedef struct run {
         if ((call) != TDM_OK) return bench_row_fail((r)->row, what, tdm_last_error());             \
     } while (0)
 
-/* More than the last-level cache of any GPU has: an H200's has 50 MB, an RTX 5090's 96. */
+/* No API reports it for every GPU. An H200 has 50 MB, an RTX 5090 96; AMD's MI300X has 256, which is twice this. */
 static const uint64_t gpu_cache_bytes = (uint64_t)128 << 20;
 
 /* Cases that do not fit well into the device's last-level cache rotate over buffers of twice its size in

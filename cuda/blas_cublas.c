@@ -117,7 +117,7 @@ static bool has_plain(tdmi_cublas_state *state) {
     tdmi_cuda_end(&calls);
     state->plain_ready = error == CUBLAS_STATUS_SUCCESS;
     state->plain_refused =
-        !state->plain_ready && error != CUBLAS_STATUS_ALLOC_FAILED; /* may pass */
+        !state->plain_ready && error != CUBLAS_STATUS_ALLOC_FAILED; /* memory may be free later */
     return state->plain_ready;
 }
 
@@ -194,7 +194,7 @@ static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdm
     }
     void *c = tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype);
     cublasStatus_t error = tdmi_cublaslt.cublasLtMatmul(
-        state->lt, plan->operation, &alpha,
+        state->handles->lt, plan->operation, &alpha,
         tdmi_cublas_address(gemm->b, gemm->b_offset, gemm->dtype), plan->a,
         tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype), plan->b, &beta, c, plan->c, c,
         plan->c, &plan->algorithm, state->workspace, TDMI_CUBLAS_WORKSPACE_BYTES,
@@ -285,7 +285,6 @@ static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *opaque)
     state->device = device;
     state->queue = queue;
     TDMI_TRY(take_handles(device->ordinal, &state->handles));
-    state->lt = state->handles->lt;
     /* Another workspace would be other algorithms, and so other last digits: without it there is no provider. */
     const tdm_status status =
         tdmi_cuda_check(tdmi_cudart.cudaMalloc(&state->workspace, TDMI_CUBLAS_WORKSPACE_BYTES),

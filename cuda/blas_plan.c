@@ -207,9 +207,9 @@ static bool choose_algorithm(const tdmi_cublas_state *state, tdmi_lt_plan *plan)
     int count = 0;
     cublasStatus_t error = make_preference(&plan->key, &preference);
     if (error == CUBLAS_STATUS_SUCCESS)
-        error = tdmi_cublaslt.cublasLtMatmulAlgoGetHeuristic(state->lt, plan->operation, plan->a,
-                                                             plan->b, plan->c, plan->c, preference,
-                                                             CANDIDATES, results, &count);
+        error = tdmi_cublaslt.cublasLtMatmulAlgoGetHeuristic(
+            state->handles->lt, plan->operation, plan->a, plan->b, plan->c, plan->c, preference,
+            CANDIDATES, results, &count);
     if (preference) (void)tdmi_cublaslt.cublasLtMatmulPreferenceDestroy(preference);
     if (error != CUBLAS_STATUS_SUCCESS) return error != CUBLAS_STATUS_ALLOC_FAILED;
     for (int i = 0; i < count; i++) {

@@ -46,7 +46,6 @@ typedef struct tdmi_cublas_state {
     tdmi_bdevice *device;
     tdmi_bqueue *queue;
     tdmi_cublas_handles *handles;
-    cublasLtHandle_t lt;
     bool plain_ready, plain_refused;
     cudaStream_t plain_stream; /* that the plain handle works in */
     void *workspace;

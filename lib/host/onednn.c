@@ -46,8 +46,8 @@ enum {
     DNNL_ARG_WEIGHTS = 33,
     DNNL_ARG_BIAS = 41,
     DNNL_ARG_SCRATCHPAD = 80,
-    DNNL_ISA_AVX512_CORE = 0x20, /* the bit that only these sets of instructions have */
-    DNNL_ISA_BF16 = 0x80,        /* likewise, of products of bf16 */
+    DNNL_ISA_AVX512_CORE = 0x20, /* set for AVX-512 and what comes after it */
+    DNNL_ISA_BF16 = 0x80,        /* set where instructions multiply bf16 */
     DNNL_DIMS = 12,
     DNNL2_MEMORY_BYTES = 1024, /* more than sizeof(dnnl_memory_desc_t) */
     DNNL2_PRODUCT_BYTES = 8192 /* more than sizeof(dnnl_matmul_desc_t) */

@@ -50,10 +50,11 @@ TDM_API TDM_MUST_USE tdm_status tdm_opencl_get_memory(const tdm_buffer *buffer,
                                                       struct _cl_mem **memory);
 
 /** Makes a buffer of the first `size` bytes of a cl_mem of the program's, without a copy. The cl_mem is a buffer or
- * sub-buffer in the device's context, of at least that size, which is not 0. It is retained as long as the library uses
- * it. One with CL_MEM_READ_ONLY becomes a read-only buffer; one with CL_MEM_WRITE_ONLY is refused, and one over host
- * memory (CL_MEM_USE_HOST_PTR) that does not begin at a multiple of 16 bytes. Transfers of one with
- * CL_MEM_HOST_NO_ACCESS and the like fail as OpenCL says, operations do not.
+ * sub-buffer in the device's context, of at least that size, which is not 0 and at most the device's max_allocation
+ * (else TDM_ERROR_UNSUPPORTED). It is retained as long as the library uses it. One with CL_MEM_READ_ONLY becomes a
+ * read-only buffer; one with CL_MEM_WRITE_ONLY is refused, and one over host memory (CL_MEM_USE_HOST_PTR) that does not
+ * begin at a multiple of 16 bytes. Transfers of one with CL_MEM_HOST_NO_ACCESS and the like fail as OpenCL says,
+ * operations do not.
  *
  * release(user), if not NULL, is called once, when the last reference to the buffer is gone and work that the
  * library was given for it is over: in the call that releases it or, when work is pending then, in a later call that
