@@ -54,57 +54,47 @@ static const option_spec option_table[] = {
      false},
     {"dtype", OPTION_DTYPE, "TYPE,...", "f32, f64, f16, bf16", dtype_words, true, false},
     {"shape", OPTION_SHAPE, "SHAPE,...",
-     "shapes as the table prints them: 8192x4096, "
-     "1000*100x100x100",
-     NULL, true, false},
+     "shapes as the table prints them: 8192x4096, 1000*100x100x100", NULL, true, false},
     {"profile", OPTION_PROFILE, "WORD",
      "quick: a representative set, a minute or two (default); full: every case of the operations; "
      "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
      "kept, two devices at once, parameters in and out; some minutes; rows: what reads and writes "
      "rows once, in every dtype, in the cache and beyond it; some minutes; gpu: rows, products, "
-     "launches, graphs "
-     "and transfers of a GPU, the most important first, of which --seconds takes what fits; "
-     "sentences: a transformer's encoder, sentences x tokens, with equal sentences and without "
-     "padding; "
-     "machines: under mpirun, "
-     "collectives and "
-     "distributed products next to a plain MPI program, one process and ScaLAPACK; it also takes "
-     "--ranks 1,2,4, which measures each case with so many ranks",
+     "launches, graphs and transfers of a GPU, the most important first, of which --seconds takes "
+     "what fits; sentences: a transformer's encoder, sentences x tokens, with equal sentences and "
+     "without padding; machines: under mpirun, collectives and distributed products next to a "
+     "plain MPI program, one process and ScaLAPACK; it also takes --ranks 1,2,4, which measures "
+     "each case with so many ranks",
      profile_words, false, false},
     {"format", OPTION_FORMAT, "WORD",
      "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "
      "line, as it is measured)",
      format_words, false, false},
-    {"peaks", OPTION_PEAKS, NULL,
-     "the fastest copies, reads, launches and products of each device; alone, or before the rows "
-     "that --op, --dtype or --shape select (a whole profile begins with it anyway)",
-     NULL, false, false},
-    {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,
-     false, false},
-    {"seconds", OPTION_SECONDS, "N",
-     "begin no row after this time: each device has an equal share of it, and the last row is "
-     "finished",
-     NULL, false, false},
+    OPTION("peaks", OPTION_PEAKS, NULL,
+           "the fastest copies, reads, launches and products of each device; alone, or before the "
+           "rows that --op, --dtype or --shape select (a whole profile begins with it anyway)"),
+    OPTION("wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is"),
+    OPTION("seconds", OPTION_SECONDS, "N",
+           "begin no row after this time: each device has an equal share of it, and the last row "
+           "is finished"),
     JSON_OPTION(OPTION_JSON),
-    {"json-lines", OPTION_JSON_LINES, "FILE",
-     "write each peak and each row as a line of JSON too, as it is measured: a run that is ended "
-     "early "
-     "has those it finished",
-     NULL, false, false},
-    {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too", NULL, false, false},
-    {"pytorch", OPTION_PYTORCH, "PYTHON",
-     "a Python with PyTorch, to time rows next to Tandem's: --peers without the others", NULL,
-     false, false},
-    {"peers", OPTION_PEERS, "PYTHON",
-     "a Python with any of PyTorch, NumPy, ONNX Runtime and Triton, to time products and "
-     "operations on rows too, each in a separate process, on the GPU where the device is one",
-     NULL, false, false},
-    {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
-     false},
-    {"list", OPTION_LIST, NULL, "print the selected cases and run nothing", NULL, false, false},
+    OPTION("json-lines", OPTION_JSON_LINES, "FILE",
+           "write each peak and each row as a line of JSON too, as it is measured: a run that is "
+           "ended early has those it finished"),
+    OPTION("report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too"),
+    OPTION("pytorch", OPTION_PYTORCH, "PYTHON",
+           "a Python with PyTorch, to time rows next to Tandem's: --peers without the others"),
+    OPTION(
+        "peers", OPTION_PEERS, "PYTHON",
+        "a Python with any of PyTorch, NumPy, ONNX Runtime and Triton, to time products and "
+        "operations on rows too, each in a separate process, on the GPU where the device is one"),
+    OPTION("seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified"),
+    OPTION("list", OPTION_LIST, NULL, "print the selected cases and run nothing"),
     {0}};
 
 static const command_spec *const subcommands[] = {&bench_compare_spec, NULL};
+
+static int bench_command(int argc, char **argv);
 
 const command_spec bench_spec = {
     .name = "bench",
@@ -112,11 +102,11 @@ const command_spec bench_spec = {
     .description =
         "Verifies and times each operation on each device, next to a baseline in the same run: the "
         "raw call to the fastest BLAS library (oneDNN, OpenBLAS, MKL, BLIS, CLBlast, cuBLAS) for "
-        "matmul, the machine's own copy of as many bytes "
-        "for memory-bound work, the raw enqueue for empty operations. ratio = baseline / Tandem: "
-        "higher is better.",
+        "matmul, the machine's own copy of as many bytes for memory-bound work, the raw enqueue "
+        "for empty operations. ratio = baseline / Tandem: higher is better.",
     .options = option_table,
     .subcommands = subcommands,
+    .run = bench_command,
     .exit_status = "0 every row is verified, 1 not, 2 wrong arguments.",
 };
 
@@ -300,26 +290,23 @@ static int run_machines(char **argv) {
         tdmi_program_become(path, argv);
     }
     fputs("tdm bench: --profile machines: this build has no tdm-machines; it is made where CMake "
-          "finds an MPI "
-          "(-DTANDEM_MPI=ON)\n",
+          "finds an MPI (-DTANDEM_MPI=ON)\n",
           stderr);
     return EXIT_FAILED;
 }
 
-int bench_command(int argc, char **argv) {
+static int bench_command(int argc, char **argv) {
     bench_arguments request = {.options.seed = 20240229};
     const bench_options *options = &request.options;
     int status;
-    if (argc > 1 && options_subcommand(&bench_spec, argv[1]) == &bench_compare_spec)
-        return bench_compare_command(argc - 1, argv + 1);
     if (wants_machines(argc, argv)) return run_machines(argv);
-    if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
+    if (!guard_is_child()) return guard_run(NULL, SECONDS_FOR_A_DRIVER, false);
     if (!options_read(&bench_spec, argc, argv, take, &request, NULL, &status)) return status;
     status = check_files(options);
     if (status != EXIT_OK) return status;
     if (!bench_selects(&options->cases)) {
-        fprintf(stderr, "tdm bench: no case matches the selection; try --profile full, and "
-                        "'tdm bench --list' to see the cases\n");
+        fprintf(stderr, "tdm bench: no case matches the selection; try --profile full, and 'tdm "
+                        "bench --list' to see the cases\n");
         return EXIT_USAGE;
     }
     if (request.list) {

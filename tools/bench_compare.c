@@ -13,12 +13,11 @@
 enum { OPTION_THRESHOLD, OPTION_SIGNIFICANCE, OPTION_ALL };
 
 static const option_spec options[] = {
-    {"threshold", OPTION_THRESHOLD, "PERCENT",
-     "the smallest change that is reported (3 when not given)", NULL, false, false},
-    {"significance", OPTION_SIGNIFICANCE, "P",
-     "the probability with which chance alone may name any row (0.01 when not given)", NULL, false,
-     false},
-    {"all", OPTION_ALL, NULL, "show the rows that did not change too", NULL, false, false},
+    OPTION("threshold", OPTION_THRESHOLD, "PERCENT",
+           "the smallest change that is reported (3 when not given)"),
+    OPTION("significance", OPTION_SIGNIFICANCE, "P",
+           "the probability with which chance alone may name any row (0.01 when not given)"),
+    OPTION("all", OPTION_ALL, NULL, "show the rows that did not change too"),
     {0}};
 
 static const example_spec examples[] = {
@@ -26,6 +25,8 @@ static const example_spec examples[] = {
     {"tdm bench --json new.json && tdm bench compare old.json new.json",
      "measures what is there after it, and fails where something has become slower"},
     {0}};
+
+static int bench_compare_command(int argc, char **argv);
 
 const command_spec bench_compare_spec = {
     .name = "bench compare",
@@ -38,6 +39,7 @@ const command_spec bench_compare_spec = {
         "The test knows only what varies within a run. Measure both on the same machine, with the "
         "same options, and with nothing else running.",
     .options = options,
+    .run = bench_compare_command,
     .exit_status =
         "0 no row is slower, 1 a row is significantly slower, 2 wrong arguments or files.",
     .examples = examples,
@@ -69,7 +71,7 @@ static int take(void *context, int id, char *value) {
     }
 }
 
-int bench_compare_command(int argc, char **argv) {
+static int bench_compare_command(int argc, char **argv) {
     bench_comparison wanted = {.threshold = 0.03, .significance = 0.01, .width = output_width()};
     operand_list files;
     int status;

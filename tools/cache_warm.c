@@ -13,22 +13,24 @@
 
 enum { OPTION_DTYPE, OPTION_BUDGET };
 
-static const option_spec options[] = {
-    {"dtype", OPTION_DTYPE, "TYPE,...", "of tensors: f32, f64, f16, bf16 (default: f32)",
-     dtype_words, true, false},
-    {"budget", OPTION_BUDGET, "SECONDS", "begin no kernel after this time (default: no limit)",
-     NULL, false, false},
-    {0}};
+static const option_spec options[] = {{"dtype", OPTION_DTYPE, "TYPE,...",
+                                       "of tensors: f32, f64, f16, bf16 (default: f32)",
+                                       dtype_words, true, false},
+                                      OPTION("budget", OPTION_BUDGET, "SECONDS",
+                                             "begin no kernel after this time (default: no limit)"),
+                                      {0}};
+
+static int cache_warm_command(int argc, char **argv);
 
 const command_spec cache_warm_spec = {
     .name = "cache warm",
     .summary = "compile the usual kernels ahead of the first call",
     .operands = "[DEVICE...]",
-    .description =
-        "Compiles the kernels that programs usually need and keeps them, so that the "
-        "first call of a program does not wait for a compiler. Without a DEVICE, for all "
-        "that are listed. Each is kept when it is compiled, so Ctrl-C loses none.",
+    .description = "Compiles the kernels that programs usually need and keeps them, so that the "
+                   "first call of a program does not wait for a compiler. Without a DEVICE, for "
+                   "all that are listed. Each is kept when it is compiled, so Ctrl-C loses none.",
     .options = options,
+    .run = cache_warm_command,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
@@ -116,14 +118,13 @@ static bool any_kept(void) {
     return any;
 }
 
-int cache_warm_command(int argc, char **argv) {
+static int cache_warm_command(int argc, char **argv) {
     warming list = {.dtypes = {TDM_F32}, .count = 1};
     operand_list devices;
     size_t count;
     int status;
-    if (!options_read(&cache_warm_spec, argc - 1, argv + 1, take, &list, &devices, &status))
-        return status;
-    if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
+    if (!options_read(&cache_warm_spec, argc, argv, take, &list, &devices, &status)) return status;
+    if (!guard_is_child()) return guard_run(NULL, SECONDS_FOR_A_DRIVER, false);
     if (tdm_get_device_count(&count) != TDM_OK) return report_failure("cache warm");
     guard_listed();
     list.start = child_now();

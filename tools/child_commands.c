@@ -6,10 +6,7 @@
  *   .child try NAME        opens a device, compiles a kernel, runs it and verifies the result, and asks
  *                          which libraries multiply matrices
  *   .child judge NAME      the same, and judges whether its driver computes rightly: judge.h
- *   .child devices …       the command itself, which reports where it is: see guard.h
- *   .child bench …         the same
- *   .child kernel …        the same
- *   .child cache …         the same */
+ *   .child devices …       the command itself, and so all others, which report where they are: see guard.h */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +16,7 @@
 #include "answer.h"
 #include "guard.h"
 #include "judge.h"
+#include "options.h"
 #include "tools.h"
 
 /* --- list ------------------------------------------------------------------------------------- */
@@ -185,11 +183,8 @@ int child_command(int argc, char **argv) {
         return EXIT_USAGE;
     }
     guard_enter();
-    if (strcmp(argv[1], "devices") == 0) return guard_end(devices_command(argc - 1, argv + 1));
-    if (strcmp(argv[1], "bench") == 0) return guard_end(bench_command(argc - 1, argv + 1));
-    if (strcmp(argv[1], "kernel") == 0) return guard_end(kernel_command(argc - 1, argv + 1));
-    if (strcmp(argv[1], "tune") == 0) return guard_end(tune_command(argc - 1, argv + 1));
-    if (strcmp(argv[1], "cache") == 0) return guard_end(cache_command(argc - 1, argv + 1));
+    const command_spec *const command = options_subcommand(&tdm_spec, argv[1]);
+    if (command) return guard_end(options_run(command, argc - 1, argv + 1));
     if (strcmp(argv[1], ".complete") == 0) return guard_end(complete_command(argc - 1, argv + 1));
     tdmi_child_die_quietly();
     answer_begin();

@@ -60,7 +60,7 @@ int complete_command(int argc, char **argv) {
     const option_spec *open = NULL; /* the option whose value comes next */
     const char *begun = argc > 1 ? argv[argc - 1] : "";
     /* a driver that hangs is not waited for, and what is wrong is not said here */
-    if (!guard_is_child()) return guard_run(argc, argv, 2.0, false);
+    if (!guard_is_child()) return guard_run(NULL, 2.0, false);
     for (int i = 1; i + 1 < argc; i++) {
         const command_spec *command = open ? NULL : options_subcommand(spec, argv[i]);
         const option_spec *o = open ? NULL : options_find(spec, argv[i]);

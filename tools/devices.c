@@ -28,12 +28,10 @@ static const option_spec options[] = {
      "empty in csv",
      format_words, false, false},
     JSON_OPTION(OPTION_JSON),
-    {"watch", OPTION_WATCH, "[SECONDS]",
-     "again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C; with --json, one "
-     "document a line; lines of csv and jsonl begin with the time",
-     NULL, false, false},
-    {"timeout", OPTION_TIMEOUT, "SECONDS", "how long listing may take (20 when not given)", NULL,
-     false, false},
+    OPTION("watch", OPTION_WATCH, "[SECONDS]",
+           "again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C; with --json, one "
+           "document a line; lines of csv and jsonl begin with the time"),
+    OPTION("timeout", OPTION_TIMEOUT, "SECONDS", "how long listing may take (20 when not given)"),
     {0}};
 
 static const example_spec examples[] = {
@@ -42,6 +40,8 @@ static const example_spec examples[] = {
      "its figures every 5 seconds"},
     {0}};
 
+static int devices_command(int argc, char **argv);
+
 const command_spec devices_spec = {
     .name = "devices",
     .summary = "list every compute device through every API",
@@ -49,15 +49,14 @@ const command_spec devices_spec = {
         "Lists every device of every backend of the selection, what it is doing, and the processes "
         "that use it; '*' marks the default device. Nothing is opened. '-' and 'unknown' are what "
         "nothing reports: NVIDIA's cards are queried through NVML, the memory of CPUs is the "
-        "system's, "
-        "and what Tandem holds is reported by the processes themselves.\n\n"
+        "system's, and what Tandem holds is reported by the processes themselves.\n\n"
         "A driver that ends the process, or takes longer than it may, is named, and the list shown "
         "without it.",
     .options = options,
     .examples = examples,
-    .exit_status =
-        "0 success, 1 a driver was left out or the default device cannot be had, 2 wrong "
-        "arguments.",
+    .run = devices_command,
+    .exit_status = "0 success, 1 a driver was left out or the default device cannot be had, 2 "
+                   "wrong arguments.",
 };
 
 enum { NARROWEST = 80, WIDEST = 130, WIDTH_OF_FILES = 110 };
@@ -187,7 +186,7 @@ static int watch(device_snapshot *snapshot, const devices_options *wanted) {
     return status; /* Ctrl-C stays caught, as it may come twice: from the terminal and from the parent */
 }
 
-int devices_command(int argc, char **argv) {
+static int devices_command(int argc, char **argv) {
     static devices_options wanted;
     wanted = (devices_options){.seconds = 2.0, .timeout = SECONDS_FOR_A_DRIVER};
     device_snapshot snapshot;
@@ -197,7 +196,7 @@ int devices_command(int argc, char **argv) {
         query_list();
         return EXIT_OK;
     }
-    if (!guard_is_child()) return guard_run(argc, argv, wanted.timeout, true);
+    if (!guard_is_child()) return guard_run(NULL, wanted.timeout, true);
     status = list_devices(&snapshot);
     if (status != EXIT_OK) return status;
     /* a default that cannot be had does not hide the list that shows what there is */

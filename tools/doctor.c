@@ -18,12 +18,13 @@ enum { OPTION_JSON, OPTION_QUICK, OPTION_TIMEOUT };
 
 static const option_spec options[] = {
     JSON_OPTION(OPTION_JSON),
-    {"quick", OPTION_QUICK, NULL,
-     "of each device, only whether a kernel compiles, runs and gives the right result", NULL, false,
-     false},
-    {"timeout", OPTION_TIMEOUT, "SECONDS",
-     "how long each step of a driver may take (20 when not given)", NULL, false, false},
+    OPTION("quick", OPTION_QUICK, NULL,
+           "of each device, only whether a kernel compiles, runs and gives the right result"),
+    OPTION("timeout", OPTION_TIMEOUT, "SECONDS",
+           "how long each step of a driver may take (20 when not given)"),
     {0}};
+
+static int doctor_command(int argc, char **argv);
 
 const command_spec doctor_spec = {
     .name = "doctor",
@@ -35,15 +36,14 @@ const command_spec doctor_spec = {
         "kernel is compiled, run and its result verified, in separate processes: a driver that "
         "crashes, hangs or exits is named. Kernels are neither taken from nor left in caches.\n\n"
         "Then each device is judged, which takes about a second and the compiling of one more "
-        "kernel: multiplication, division and square root of f32 and f64, subnormals, how a "
-        "struct of arguments arrives, sums over a group's lanes, memory that the host maps, and a "
+        "kernel: multiplication, division and square root of f32 and f64, subnormals, how a struct "
+        "of arguments arrives, sums over a group's lanes, memory that the host maps, and a "
         "product, all compared with the host's f64. Wrong results are listed with what depends on "
-        "it "
-        "and what to do. How long a launch takes and how fast copies are is shown, and said to be "
-        "slow "
-        "where it is far from what any device should do, which is not a failure.\n\n"
+        "it and what to do. How long a launch takes and how fast copies are is shown, and said to "
+        "be slow where it is far from what any device should do, which is not a failure.\n\n"
         "[ok] works, [--] is not installed, [!!] is installed and does not work, or is refused.",
     .options = options,
+    .run = doctor_command,
     .exit_status = "0 all that is installed works, 1 something does not, a driver without a device "
                    "among it, or there is no default device, 2 wrong arguments.",
 };
@@ -84,8 +84,7 @@ static void list_together(examination *e) {
              e->listing.why);
     findings_put(&e->list,
                  &(finding){TDM_DIAGNOSTIC_DRIVER, FINDING_BROKEN, "the drivers together", detail,
-                            "leave one of them out, with a folder that OCL_ICD_VENDORS "
-                            "names"});
+                            "leave one of them out, with a folder that OCL_ICD_VENDORS names"});
 }
 
 /* The library's diagnostics, but for drivers that were tried alone, which are known better, and for
@@ -132,11 +131,11 @@ static void try_device(examination *e, const answer_device *device, size_t numbe
              device->driver, !tried.whole ? "its driver " : "",
              tried.whole && tried.detail ? tried.detail : tried.why, ended ? tried.detail : "",
              !good && of ? "\ndriver: " : "", !good && of ? of->label : "");
-    findings_put(&e->list, &(finding){TDM_DIAGNOSTIC_DEVICE, good ? FINDING_OK : FINDING_BROKEN,
-                                      device->id, detail,
-                                      good ? ""
-                                           : "update the driver of this device, or use another "
-                                             "device (TANDEM_DEVICE)"});
+    findings_put(
+        &e->list,
+        &(finding){
+            TDM_DIAGNOSTIC_DEVICE, good ? FINDING_OK : FINDING_BROKEN, device->id, detail,
+            good ? "" : "update the driver of this device, or use another device (TANDEM_DEVICE)"});
     answer_free(&tried);
 }
 
@@ -244,7 +243,7 @@ static int take(void *context, int id, char *value) {
     return EXIT_OK;
 }
 
-int doctor_command(int argc, char **argv) {
+static int doctor_command(int argc, char **argv) {
     static examination e;
     doctor_options wanted = {.seconds = SECONDS_FOR_A_DRIVER};
     int status;

@@ -100,9 +100,8 @@ static bool find_drivers(drivers *all) {
 
 /* --- one alone -------------------------------------------------------------------------------- */
 
-static const char broken_advice[] =
-    "update or reinstall this driver, or remove the file; a folder without it, named by "
-    "OCL_ICD_VENDORS, leaves it out";
+static const char broken_advice[] = "update or reinstall this driver, or remove the file; a folder "
+                                    "without it, named by OCL_ICD_VENDORS, leaves it out";
 
 /* Listed alone: the user's variables are ignored, except where they say where libraries are. */
 static void ask_alone(const drivers *all, driver *one, double seconds) {

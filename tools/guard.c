@@ -14,6 +14,15 @@
 enum { MOST_WORDS = 250 };
 
 static bool is_child;
+static struct {
+    int count;
+    char **word; /* the first is the command's name */
+} arguments;
+
+void guard_begin(int argc, char **argv) {
+    arguments.count = argc;
+    arguments.word = argv;
+}
 
 bool guard_is_child(void) { return is_child; }
 
@@ -77,37 +86,37 @@ static void watch(watched *w, double seconds) {
     w->end = tdmi_child_finish(&w->child);
 }
 
-static bool start(watched *w, int argc, char **argv, const char *const *changes) {
+static bool start(watched *w, const char *const *changes) {
     const char *words[MOST_WORDS] = {".child"};
     *w = (watched){.hung = false};
     errno = E2BIG;
-    if (argc > MOST_WORDS - 2) return false;
-    for (int i = 0; i < argc; i++)
-        words[i + 1] = argv[i];
+    if (arguments.count > MOST_WORDS - 2) return false;
+    for (int i = 0; i < arguments.count; i++)
+        words[i + 1] = arguments.word[i];
     return tdmi_child_start(words, changes, false, &w->child);
 }
 
 /* --- naming ----------------------------------------------------------------------------------- */
 
-static void print_culprits(const char *command, const findings *list) {
+static void print_culprits(const findings *list) {
     bool any = false;
     for (size_t i = 0; i < list->count; i++) {
         const finding *item = &list->items[i];
         if (item->state != FINDING_BROKEN) continue;
-        fprintf(stderr, "tdm %s: %s %s\n  advice: %s\n", command, item->subject, item->detail,
-                item->advice);
+        fprintf(stderr, "tdm %s: %s %s\n  advice: %s\n", arguments.word[0], item->subject,
+                item->detail, item->advice);
         any = true;
     }
     if (!any)
         fprintf(stderr,
-                "tdm %s: every driver lists its devices when it is alone; 'tdm "
-                "doctor' tries each device\n",
-                command);
+                "tdm %s: every driver lists its devices when it is alone; 'tdm doctor' tries each "
+                "device\n",
+                arguments.word[0]);
 }
 
-static void print_end(const char *command, const watched *w, double seconds) {
+static void print_end(const watched *w, double seconds) {
     char name[64];
-    fprintf(stderr, "tdm %s: ", command);
+    fprintf(stderr, "tdm %s: ", arguments.word[0]);
     if (w->hung)
         fprintf(stderr, "the devices were not listed within %g seconds", seconds);
     else if (w->end.death)
@@ -121,31 +130,31 @@ static void print_end(const char *command, const watched *w, double seconds) {
 }
 
 /* Names the culprit and, where that is wanted, runs the command without it. */
-static int explain(const watched *w, int argc, char **argv, double seconds, bool again) {
+static int explain(const watched *w, double seconds, bool again) {
     drivers all;
     findings list = {0};
     driver_changes without;
     watched second;
-    print_end(argv[0], w, seconds);
+    print_end(w, seconds);
     bool tried = drivers_try(&all, seconds, &list);
-    if (tried) print_culprits(argv[0], &list);
+    if (tried) print_culprits(&list);
     if (tried && again && !w->listed && !drivers_are_good(&all) && !tdmi_interrupt_caught() &&
         drivers_leave_out(&all, &without)) {
-        fprintf(stderr, "tdm %s: without what is broken:\n", argv[0]);
-        if (start(&second, argc, argv, without.changes)) watch(&second, seconds);
+        fprintf(stderr, "tdm %s: without what is broken:\n", arguments.word[0]);
+        if (start(&second, without.changes)) watch(&second, seconds);
     }
     drivers_free(&all);
     findings_free(&list);
     return EXIT_FAILED;
 }
 
-static int run(int argc, char **argv, const char *const *changes, double seconds, bool again) {
+int guard_run(const char *const *changes, double seconds, bool again) {
     watched w;
     fflush(stdout);
     tdmi_interrupt_catch();
-    if (!start(&w, argc, argv, changes)) {
+    if (!start(&w, changes)) {
         tdmi_interrupt_release();
-        fprintf(stderr, "tdm %s: cannot start a process: %s\n", argv[0], strerror(errno));
+        fprintf(stderr, "tdm %s: cannot start a process: %s\n", arguments.word[0], strerror(errno));
         return EXIT_FAILED;
     }
     watch(&w, seconds);
@@ -155,17 +164,9 @@ static int run(int argc, char **argv, const char *const *changes, double seconds
     } else if (w.ended && !w.end.death) {
         status = w.end.status;
     } else {
-        status = explain(&w, argc, argv, seconds, again);
+        status = explain(&w, seconds, again);
         if (tdmi_interrupt_caught()) status = 128 + tdmi_interrupt_caught();
     }
     tdmi_interrupt_release();
     return status;
-}
-
-int guard_run(int argc, char **argv, double seconds, bool again) {
-    return run(argc, argv, NULL, seconds, again);
-}
-
-int guard_run_with(int argc, char **argv, const char *const *changes, double seconds) {
-    return run(argc, argv, changes, seconds, false);
 }

@@ -7,17 +7,17 @@
 
 #include <stdbool.h>
 
+/* The program's arguments, for guard_run. */
+void guard_begin(int argc, char **argv);
+
 /* Is this the child, because guard_enter was called? Then the command does its work; else it
  * returns guard_run. */
 bool guard_is_child(void);
 void guard_enter(void);
 
-/* Runs the command again in a child; returns the exit status. `seconds`: how long listing may take.
- * `again`: after a driver brought it down, once more without that one. */
-int guard_run(int argc, char **argv, double seconds, bool again);
-
-/* The same with changes to the child's environment (child.h), once. */
-int guard_run_with(int argc, char **argv, const char *const *changes, double seconds);
+/* Runs the command again in a child; returns the exit status. `changes`: to its environment (child.h), or NULL.
+ * `seconds`: how long listing may take. `again`: after a driver brought it down, once more without that one. */
+int guard_run(const char *const *changes, double seconds, bool again);
 
 /* The text that the child prints to stderr, as "tdm ...", when Ctrl-C or SIGTERM ends it; sent again when it has
  * changed. */

@@ -78,13 +78,13 @@ static void print_options(FILE *stream, const char *title, const option_spec *op
 
 static void print_usage_line(FILE *stream, const command_spec *spec, const char *before) {
     fprintf(stream, "%s tdm%s%s%s [OPTION...]%s%s\n", before, spec->name[0] ? " " : "", spec->name,
-            spec->is_group ? " COMMAND" : "", spec->operands ? " " : "",
+            !spec->run ? " COMMAND" : "", spec->operands ? " " : "",
             spec->operands ? spec->operands : "");
 }
 
 static void print_usage(FILE *stream, const command_spec *spec) {
     print_usage_line(stream, spec, "usage:");
-    for (const command_spec *const *s = spec->subcommands; !spec->is_group && s && *s; s++)
+    for (const command_spec *const *s = spec->subcommands; spec->run && s && *s; s++)
         print_usage_line(stream, *s, "      ");
     fputc('\n', stream);
 }

@@ -26,21 +26,21 @@ enum {
 };
 
 static const option_spec option_table[] = {
-    {"entry", OPTION_ENTRY, "NAME", "of the kernel; default: the file's name without its ending",
-     NULL, false, false},
-    {"tensor", OPTION_TENSOR, "NAME[:TYPE[:SHAPE]]",
-     "a parameter that is a tensor of T or, with a TYPE as u8 or i64, of that; SHAPE is for --run",
-     NULL, false, false},
-    {"output", OPTION_OUTPUT, "NAME[:TYPE[:SHAPE]]", "the same, a tensor that the kernel writes",
-     NULL, false, false},
-    {"number", OPTION_NUMBER, "NAME[=VALUE]",
-     "a parameter that is a number; VALUE (default: 1) is for --run", NULL, false, false},
-    {"integer", OPTION_INTEGER, "NAME[=VALUE]", "the same, an integer", NULL, false, false},
+    OPTION("entry", OPTION_ENTRY, "NAME",
+           "of the kernel; default: the file's name without its ending"),
+    OPTION("tensor", OPTION_TENSOR, "NAME[:TYPE[:SHAPE]]",
+           "a parameter that is a tensor of T or, with a TYPE as u8 or i64, of that; SHAPE is for "
+           "--run"),
+    OPTION("output", OPTION_OUTPUT, "NAME[:TYPE[:SHAPE]]",
+           "the same, a tensor that the kernel writes"),
+    OPTION("number", OPTION_NUMBER, "NAME[=VALUE]",
+           "a parameter that is a number; VALUE (default: 1) is for --run"),
+    OPTION("integer", OPTION_INTEGER, "NAME[=VALUE]", "the same, an integer"),
     {"dtype", OPTION_DTYPE, "TYPE,...", "what T is: f32, f64, f16, bf16 (default: f32)",
      dtype_words, true, false},
-    {"run", OPTION_RUN, "SHAPE",
-     "where it compiles, run it on Oclgrind, too, with tensors of this shape, such as 64x257", NULL,
-     false, false},
+    OPTION(
+        "run", OPTION_RUN, "SHAPE",
+        "where it compiles, run it on Oclgrind, too, with tensors of this shape, such as 64x257"),
     {0}};
 
 static const example_spec examples[] = {
@@ -51,6 +51,8 @@ static const example_spec examples[] = {
      "is anything read or written outside of tensors?"},
     {0}};
 
+static int kernel_check(int argc, char **argv);
+
 const command_spec kernel_check_spec = {
     .name = "kernel check",
     .summary = "compile a user kernel for every backend",
@@ -58,15 +60,15 @@ const command_spec kernel_check_spec = {
     .description =
         "Compiles a text in the kernel dialect, as tdm_kernel_source would with these parameters, "
         "in the order in which they are given: as OpenCL C by the driver of the first device, as "
-        "CUDA C++ by NVRTC, which needs no GPU, and as C by the C compiler of the machine. "
-        "With --run the kernel also runs on Oclgrind, a simulator of a GPU, which finds reads and "
-        "writes outside of tensors and races between lanes. Floats are random there, integers 0."
-        "\n\nA backend without a compiler here is not checked. A compiler's messages have the "
+        "CUDA C++ by NVRTC, which needs no GPU, and as C by the C compiler of the machine. With "
+        "--run the kernel also runs on Oclgrind, a simulator of a GPU, which finds reads and "
+        "writes outside of tensors and races between lanes. Floats are random there, integers "
+        "0.\n\nA backend without a compiler here is not checked. A compiler's messages have the "
         "file's name and lines.",
     .options = option_table,
-    .exit_status =
-        "0 it compiles wherever there is a compiler, and runs, 1 it does not, or nothing "
-        "could be checked, 2 wrong arguments.",
+    .run = kernel_check,
+    .exit_status = "0 it compiles wherever there is a compiler, and runs, 1 it does not, or "
+                   "nothing could be checked, 2 wrong arguments.",
     .examples = examples,
 };
 
@@ -77,7 +79,6 @@ const command_spec kernel_spec = {
     .summary = "check user kernels",
     .description = "Kernels in the kernel dialect, as programs give them to tdm_kernel_source.",
     .subcommands = subcommands,
-    .is_group = true,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
@@ -230,18 +231,16 @@ static int kernel_check(int argc, char **argv) {
     operand_list files;
     char entry[256];
     int status;
-    if (!options_read(&kernel_check_spec, argc - 1, argv + 1, take, &r, &files, &status))
-        return status;
+    if (!options_read(&kernel_check_spec, argc, argv, take, &r, &files, &status)) return status;
     if (files.count != 1) {
         fprintf(stderr,
                 "tdm kernel check: it wants one FILE\n'tdm kernel check --help' says more\n");
         return EXIT_USAGE;
     }
     if (r.parameter_count == 0) {
-        fprintf(
-            stderr,
-            "tdm kernel check: it wants the kernel's parameters, in the order of KERNEL's, such as "
-            "--tensor x --output y --number s\n'tdm kernel check --help' says more\n");
+        fprintf(stderr,
+                "tdm kernel check: it wants the kernel's parameters, in the order of KERNEL's, "
+                "such as --tensor x --output y --number s\n'tdm kernel check --help' says more\n");
         return EXIT_USAGE;
     }
     tdmi_program_slashes(files.word[0]); /* a kernel's file is named without backslashes */
@@ -256,19 +255,8 @@ static int kernel_check(int argc, char **argv) {
     } else {
         /* which says that a child runs on Oclgrind, and may be the user's */
         const char *const without_log[] = {"OCLGRIND_LOG", NULL};
-        status = guard_run_with(argc, argv, without_log, SECONDS_FOR_A_DRIVER);
-        if (status == EXIT_OK && r.runs) status = kernel_run_on_oclgrind(argc, argv);
+        status = guard_run(without_log, SECONDS_FOR_A_DRIVER, false);
+        if (status == EXIT_OK && r.runs) status = kernel_run_on_oclgrind();
     }
-    return status;
-}
-
-int kernel_command(int argc, char **argv) {
-    int status;
-    if (argc < 2) {
-        options_print_help(&kernel_spec, stderr);
-        return EXIT_USAGE;
-    }
-    if (options_subcommand(&kernel_spec, argv[1])) return kernel_check(argc, argv);
-    options_read(&kernel_spec, argc, argv, options_take_none, NULL, NULL, &status);
     return status;
 }

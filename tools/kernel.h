@@ -33,8 +33,8 @@ typedef struct kernel_request {
 /* "64x257", up to `end`. */
 bool kernel_read_shape(const char *text, const char *end, kernel_shape *shape);
 
-/* The parent's side: `argv` again in a child that sees Oclgrind alone. Returns the exit status. */
-int kernel_run_on_oclgrind(int argc, char **argv);
+/* The parent's side: the command again in a child that sees Oclgrind alone. Returns the exit status. */
+int kernel_run_on_oclgrind(void);
 
 /* The child's side: was it started for that? Then it runs the kernel for each dtype, and prints what Oclgrind found. */
 bool kernel_is_on_oclgrind(void);

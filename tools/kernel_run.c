@@ -69,7 +69,7 @@ static void remove_log(const char *log) {
     (void)tdmi_folder_remove(folder);
 }
 
-int kernel_run_on_oclgrind(int argc, char **argv) {
+int kernel_run_on_oclgrind(void) {
     char path[4096], vendors[4200], filenames[4200], log[4096 + 8], log_variable[4200];
     if (!find_library(path, sizeof path)) {
         puts("oclgrind     not run: it was not found (install oclgrind)");
@@ -88,7 +88,7 @@ int kernel_run_on_oclgrind(int argc, char **argv) {
     const char *const changes[] = {
         vendors,         filenames, log_variable, "OCLGRIND_DATA_RACES=1", "TANDEM_BACKEND=opencl",
         "TANDEM_DEVICE", NULL};
-    const int status = guard_run_with(argc, argv, changes, SECONDS_FOR_A_DRIVER);
+    const int status = guard_run(changes, SECONDS_FOR_A_DRIVER, false);
     remove_log(log);
     return status;
 }

@@ -6,28 +6,19 @@
 #include <tandem/tandem.h>
 
 #include "base/blas_list.h"
+#include "guard.h"
 #include "options.h"
 #include "platform/program.h"
 #include "tools.h"
 
-static const struct {
-    const command_spec *spec;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    {&devices_spec, devices_command}, {&doctor_spec, doctor_command}, {&tune_spec, tune_command},
-    {&cache_spec, cache_command},     {&kernel_spec, kernel_command}, {&bench_spec, bench_command},
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static const command_spec *const specs[] = {&devices_spec, &doctor_spec, &tune_spec, &cache_spec,
-                                            &kernel_spec,  &bench_spec,  NULL};
+static const command_spec *const commands[] = {&devices_spec, &doctor_spec, &tune_spec, &cache_spec,
+                                               &kernel_spec,  &bench_spec,  NULL};
 
 enum { OPTION_VERSION };
 
-static const option_spec options[] = {{"version", OPTION_VERSION, NULL,
-                                       "print the version of the program and of the library", NULL,
-                                       false, false},
-                                      {0}};
+static const option_spec options[] = {
+    OPTION("version", OPTION_VERSION, NULL, "print the version of the program and of the library"),
+    {0}};
 
 #define NAME_AND_COMMA(NAME, name, value) name ","
 #define BLAS_NAME(name) #name ", "
@@ -35,46 +26,39 @@ static const option_spec options[] = {{"version", OPTION_VERSION, NULL,
 #define BACKENDS TDM_BACKEND_LIST(NAME_AND_COMMA)
 
 static const option_spec variables[] = {
-    {"TANDEM_BACKEND", 0, "LIST",
-     BACKENDS
-     " or another such list, of the backends that are used: the first that lists a device has the "
-     "default device; or auto, which prefers cpu to a CPU through opencl",
-     NULL, false, false},
-    {"TANDEM_DEVICE", 0, "NAME",
-     "the default device: cpu, cpu:1, cuda:0, opencl:2, gpu:0, cuda:uuid=..., opencl:pci=...", NULL,
-     false, false},
-    {"TANDEM_CPU_DEVICES", 0, "NUMBER", "how many cpu devices to list", NULL, false, false},
-    {"TANDEM_CPU_THREADS", 0, "NUMBER", "threads of the cpu backend", NULL, false, false},
-    {"TANDEM_CPU_COMPILER", 0, "FILE",
-     "the C compiler of expressions and user kernels on cpu, as an absolute path, or none", NULL,
-     false, false},
-    {"TANDEM_BLAS", 0, "NAME", BLAS_NAMES "or builtin: computes matrix products wherever it can",
-     NULL, false, false},
-    {"TANDEM_MATH", 0, "WORD", "ieee, or tf32 to allow TF32 in f32 products", NULL, false, false},
-    {"TANDEM_CACHE_DIR", 0, "FOLDER",
-     "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem", NULL, false, false},
-    {"TANDEM_LIBRARY_PATH", 0, "LIST",
-     "absolute paths, separated by colons (on Windows semicolons), of folders to search first for "
-     "vendors' libraries",
-     NULL, false, false},
-    {"TANDEM_NCCL_LIBRARY", 0, "FILE", "the file of NCCL, an absolute path; else libnccl.so.2",
-     NULL, false, false},
-    {"TANDEM_TRACE", 0, "FILE",
-     "to which a program's matrix products are appended, each once in a process, for 'tdm tune "
-     "--shapes FILE'",
-     NULL, false, false},
-    {"TANDEM_LOG", 0, "LEVEL",
-     "error, warn, info or debug, and :FILE to append to it rather than to write to stderr: what "
-     "is found, opened, chosen, compiled and copied",
-     NULL, false, false},
-    {"TANDEM_PROFILE", 0, "FILE",
-     "for a trace of the run, which Chrome opens; %p in it is the number of the process", NULL,
-     false, false},
-    {"TANDEM_VERIFY", 0, "SHARE",
-     "of a program's calls, from 0 to 1, that the host computes again to find a driver or "
-     "library that is wrong; :FOLDER for the operands of the first such call",
-     NULL, false, false},
-    {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false, false},
+    OPTION("TANDEM_BACKEND", 0, "LIST",
+           BACKENDS
+           " or another such list, of the backends that are used: the first that lists a device "
+           "has the default device; or auto, which prefers cpu to a CPU through opencl"),
+    OPTION(
+        "TANDEM_DEVICE", 0, "NAME",
+        "the default device: cpu, cpu:1, cuda:0, opencl:2, gpu:0, cuda:uuid=..., opencl:pci=..."),
+    OPTION("TANDEM_CPU_DEVICES", 0, "NUMBER", "how many cpu devices to list"),
+    OPTION("TANDEM_CPU_THREADS", 0, "NUMBER", "threads of the cpu backend"),
+    OPTION("TANDEM_CPU_COMPILER", 0, "FILE",
+           "the C compiler of expressions and user kernels on cpu, as an absolute path, or none"),
+    OPTION("TANDEM_BLAS", 0, "NAME",
+           BLAS_NAMES "or builtin: computes matrix products wherever it can"),
+    OPTION("TANDEM_MATH", 0, "WORD", "ieee, or tf32 to allow TF32 in f32 products"),
+    OPTION("TANDEM_CACHE_DIR", 0, "FOLDER",
+           "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem"),
+    OPTION("TANDEM_LIBRARY_PATH", 0, "LIST",
+           "absolute paths, separated by colons (on Windows semicolons), of folders to search "
+           "first for vendors' libraries"),
+    OPTION("TANDEM_NCCL_LIBRARY", 0, "FILE",
+           "the file of NCCL, an absolute path; else libnccl.so.2"),
+    OPTION("TANDEM_TRACE", 0, "FILE",
+           "to which a program's matrix products are appended, each once in a process, for 'tdm "
+           "tune --shapes FILE'"),
+    OPTION("TANDEM_LOG", 0, "LEVEL",
+           "error, warn, info or debug, and :FILE to append to it rather than to write to stderr: "
+           "what is found, opened, chosen, compiled and copied"),
+    OPTION("TANDEM_PROFILE", 0, "FILE",
+           "for a trace of the run, which Chrome opens; %p in it is the number of the process"),
+    OPTION("TANDEM_VERIFY", 0, "SHARE",
+           "of a program's calls, from 0 to 1, that the host computes again to find a driver or "
+           "library that is wrong; :FOLDER for the operands of the first such call"),
+    OPTION("NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal"),
     {0}};
 
 const command_spec tdm_spec = {
@@ -84,8 +68,7 @@ const command_spec tdm_spec = {
         "Lists, examines and measures what a machine can compute on, as the library Tandem sees "
         "it: NVIDIA's GPUs through CUDA, other devices through OpenCL, and the cores themselves.",
     .options = options,
-    .subcommands = specs,
-    .is_group = true,
+    .subcommands = commands,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
     .variables = variables,
 };
@@ -137,8 +120,8 @@ static int run(int argc, char **argv) {
     if (strcmp(word, ".complete") == 0) return complete_command(argc - 1, argv + 1);
     if (word[0] == '.') return print_for_build(argc - 1, argv + 1);
     if (strcmp(word, "help") == 0) return help(argc - 1, argv + 1);
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(word, commands[i].spec->name) == 0) return commands[i].run(argc - 1, argv + 1);
+    const command_spec *const command = options_subcommand(&tdm_spec, word);
+    if (command) return options_run(command, argc - 1, argv + 1);
     if (!options_read(&tdm_spec, argc, argv, take, &wants_version, NULL, &status)) return status;
     if (wants_version)
         printf("tdm %d.%d.%d (libtandem %s)\n", TDM_VERSION_MAJOR, TDM_VERSION_MINOR,
@@ -148,5 +131,6 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     tdmi_program_begin(&argc, &argv);
+    guard_begin(argc - 1, argv + 1);
     return end_output(run(argc, argv));
 }

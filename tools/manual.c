@@ -77,15 +77,14 @@ static void print_options(const char *dashes, const option_spec *options) {
 }
 
 static void print_help_option(void) {
-    static const option_spec help = {"help", 0,     NULL, "print the options and exit",
-                                     NULL,   false, false};
+    static const option_spec help = OPTION("help", 0, NULL, "print the options and exit");
     print_option("--", &help);
 }
 
 static void print_synopsis(const command_spec *spec) {
     printf("\\fBtdm%s", spec->name[0] ? " " : "");
     print_text(spec->name);
-    printf("\\fR%s [\\fIOPTION\\fR...]", spec->is_group ? " \\fICOMMAND\\fR" : "");
+    printf("\\fR%s [\\fIOPTION\\fR...]", !spec->run ? " \\fICOMMAND\\fR" : "");
     if (spec->operands) {
         putchar(' ');
         print_text(spec->operands);

@@ -159,3 +159,16 @@ bool options_read(const command_spec *spec, int argc, char **argv, option_taker 
     }
     return true;
 }
+
+int options_run(const command_spec *spec, int argc, char **argv) {
+    const command_spec *const command = argc > 1 ? options_subcommand(spec, argv[1]) : NULL;
+    int status;
+    if (command) return command->run(argc - 1, argv + 1);
+    if (spec->run) return spec->run(argc, argv);
+    if (argc < 2) {
+        options_print_help(spec, stderr);
+        return EXIT_USAGE;
+    }
+    options_read(spec, argc, argv, options_take_none, NULL, NULL, &status);
+    return status;
+}

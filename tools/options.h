@@ -20,6 +20,10 @@ typedef struct option_spec {
     bool is_open; /* the words are for completion alone: there are other ways to spell them */
 } option_spec;
 
+/* One whose value can be anything, or that takes none. */
+#define OPTION(name, id, argument, help)                                                           \
+    { name, id, argument, help, NULL, false, false }
+
 typedef struct example_spec {
     const char *line, *help;
 } example_spec;
@@ -33,7 +37,8 @@ typedef struct command_spec {
     const char *description;
     const option_spec *options;                    /* without --help, which all have */
     const struct command_spec *const *subcommands; /* ends with NULL */
-    bool is_group;                                 /* it does nothing without a subcommand */
+    int (*run)(int argc,
+               char **argv); /* returns what to exit with; NULL: it only has subcommands */
     const char *exit_status;
     const option_spec *variables; /* of the environment */
     const example_spec *examples;
@@ -61,8 +66,11 @@ typedef int (*option_taker)(void *context, int id, char *value);
 bool options_read(const command_spec *spec, int argc, char **argv, option_taker take, void *context,
                   operand_list *operands, int *status);
 
-/* For options_read where a command has no options but --help. */
+/* For options_read where nothing is to be done with options. */
 int options_take_none(void *context, int id, char *value);
+
+/* Runs a command or the subcommand that argv[1] names; argv[0] is the command's own name. Returns what to exit with. */
+int options_run(const command_spec *spec, int argc, char **argv);
 
 /* The subcommand of that name, or NULL. */
 const command_spec *options_subcommand(const command_spec *spec, const char *name);

@@ -17,16 +17,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /* How long a driver may take for one thing unless an option says. */
 #define SECONDS_FOR_A_DRIVER 20.0
 
-/* Commands: argv[0] is the command's own name. Each returns an exit status. */
-int devices_command(int argc, char **argv);
-int doctor_command(int argc, char **argv);
-int bench_command(int argc, char **argv);
-int tune_command(int argc, char **argv);
-int bench_compare_command(int argc, char **argv); /* of bench */
-int cache_command(int argc, char **argv);
-int cache_warm_command(int argc, char **argv);    /* of cache */
-int cache_entries_command(int argc, char **argv); /* argv[1]: list, verify, prune or clear */
-int kernel_command(int argc, char **argv);
+/* For the program itself and for shells: argv[0] is the name. Each returns an exit status. */
 int child_command(int argc, char **argv);
 int complete_command(int argc, char **argv); /* of a shell, as its files in completions/ call it */
 
@@ -74,12 +65,10 @@ int end_output(int status);
 /* --json [FILE], which all commands have alike: the document is printed instead of the text, or, with a FILE, written
  * there besides, whole or not at all. */
 #define JSON_OPTION(id)                                                                            \
-    {                                                                                              \
+    OPTION(                                                                                        \
         "json", id, "[FILE]",                                                                      \
-            "print JSON instead of text; with FILE, write it there, whole or not at all, and "     \
-            "print the text as well",                                                              \
-            NULL, false, false                                                                     \
-    }
+        "print JSON instead of text; with FILE, write it there, whole or not at all, and print "   \
+        "the text as well")
 
 typedef struct json_request {
     bool prints;

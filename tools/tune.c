@@ -17,24 +17,22 @@
 enum { OPTION_DEVICE, OPTION_DTYPE, OPTION_BUDGET, OPTION_SHAPES, OPTION_ROWS, OPTION_EACH };
 
 static const option_spec option_table[] = {
-    {"device", OPTION_DEVICE, "NAME", "the device; default: that of TANDEM_DEVICE, else the first",
-     NULL, false, false},
-    {"budget", OPTION_BUDGET, "SECONDS", "about how long it may take (default: 60)", NULL, false,
-     false},
-    {"shapes", OPTION_SHAPES, "FILE",
-     "the products, one to a line, as TANDEM_TRACE=FILE has a program write its own: 'f32 "
-     "512x3072x768 transpose_b bias gelu'",
-     NULL, false, false},
+    OPTION("device", OPTION_DEVICE, "NAME",
+           "the device; default: that of TANDEM_DEVICE, else the first"),
+    OPTION("budget", OPTION_BUDGET, "SECONDS", "about how long it may take (default: 60)"),
+    OPTION("shapes", OPTION_SHAPES, "FILE",
+           "the products, one to a line, as TANDEM_TRACE=FILE has a program write its own: 'f32 "
+           "512x3072x768 transpose_b bias gelu'"),
     {"dtype", OPTION_DTYPE, "TYPE,...",
      "of the products or rows, without --shapes: f32, f64, f16, bf16 (default: all that the device "
      "has, of rows without f64)",
      dtype_words, true, false},
-    {"rows", OPTION_ROWS, NULL,
-     "instead of products: layer_norm, rms_norm, softmax, l2_normalize and norm on a GPU, of rows "
-     "of 64 to 262144 columns; lines of --shapes are then as 'f32 layer_norm 4096x1024'",
-     NULL, false, false},
-    {"each", OPTION_EACH, NULL, "of rows: also print every way that is measured, and its time",
-     NULL, false, false},
+    OPTION(
+        "rows", OPTION_ROWS, NULL,
+        "instead of products: layer_norm, rms_norm, softmax, l2_normalize and norm on a GPU, of "
+        "rows of 64 to 262144 columns; lines of --shapes are then as 'f32 layer_norm 4096x1024'"),
+    OPTION("each", OPTION_EACH, NULL,
+           "of rows: also print every way that is measured, and its time"),
     {0}};
 
 static const example_spec examples[] = {
@@ -44,6 +42,8 @@ static const example_spec examples[] = {
      "the parameters of CLBlast's kernels, which takes its time"},
     {"tdm tune --rows --budget 300", "how the default device takes rows, if it is a GPU"},
     {0}};
+
+static int tune_command(int argc, char **argv);
 
 const command_spec tune_spec = {
     .name = "tune",
@@ -57,11 +57,11 @@ const command_spec tune_spec = {
         "parameters of CLBlast's kernels, too. A driver may take half a minute to compile one "
         "choice of them (pocl does), so give it minutes.\n\nWith --rows it measures on a GPU how "
         "many lanes share a row, how many vectors of it each has, and how many groups are "
-        "launched, and "
-        "keeps what is right and at least 3 % faster than the usual way. Results then have other "
-        "bits than before.\n\nNothing else should run at the same "
-        "time. 'tdm cache clear' forgets it all.",
+        "launched, and keeps what is right and at least 3 % faster than the usual way. Results "
+        "then have other bits than before.\n\nNothing else should run at the same time. 'tdm cache "
+        "clear' forgets it all.",
     .options = option_table,
+    .run = tune_command,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
     .examples = examples,
 };
@@ -182,9 +182,9 @@ typedef struct tally {
 
 /* The text that Ctrl-C prints from now on. */
 static void say_what_is_kept(const tally *sum, size_t all) {
-    guard_at_interrupt("tune: stopped: %zu of %zu products measured, %zu of them kept, %zu faster "
-                       "than before",
-                       sum->measured, all, sum->measured - sum->unkept, sum->faster);
+    guard_at_interrupt(
+        "tune: stopped: %zu of %zu products measured, %zu of them kept, %zu faster than before",
+        sum->measured, all, sum->measured - sum->unkept, sum->faster);
 }
 
 static void tune_all(tdm_queue *queue, const tune_list *list, double budget, tally *sum) {
@@ -270,12 +270,12 @@ static int tune_device(request *r, tune_list *list) {
     return status;
 }
 
-int tune_command(int argc, char **argv) {
+static int tune_command(int argc, char **argv) {
     request r = {.budget = 60.0, .dtypes = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16}, .dtype_count = 4};
     tune_list list = {NULL, 0};
     int status;
     if (!options_read(&tune_spec, argc, argv, take, &r, NULL, &status)) return status;
-    if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
+    if (!guard_is_child()) return guard_run(NULL, SECONDS_FOR_A_DRIVER, false);
     status = r.shapes && !r.rows ? tune_list_read(&list, r.shapes) : EXIT_OK;
     if (status == EXIT_OK) status = tune_device(&r, &list);
     tune_list_free(&list);

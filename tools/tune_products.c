@@ -100,9 +100,8 @@ static const char *parse_line(char *line, tune_product *product) {
         return "the sizes come second, as MxNxK, or BATCH*MxNxK for a batch";
     while ((word = strtok(NULL, blanks)))
         if (!parse_option(word, product))
-            return "after the sizes there may be transpose_a, transpose_b, tf32, bias and the "
-                   "name of an "
-                   "activation";
+            return "after the sizes there may be transpose_a, transpose_b, tf32, bias and the name "
+                   "of an activation";
     return NULL;
 }
 
