@@ -7,7 +7,6 @@
 #include <bench.h>
 
 #include "options.h"
-#include "platform/text.h"
 #include "tools.h"
 
 enum { OPTION_THRESHOLD, OPTION_SIGNIFICANCE, OPTION_ALL };
@@ -45,12 +44,8 @@ const command_spec bench_compare_spec = {
     .examples = examples,
 };
 
-/* A number from 0 to `most`, digits and a point. */
 static int take_number(const char *option, const char *text, double most, double *number) {
-    const char *end;
-    *number = tdmi_read_number(text, &end);
-    if (text[strspn(text, "0123456789.")] == '\0' && end != text && !*end && *number <= most)
-        return EXIT_OK;
+    if (read_decimal(text, most, number)) return EXIT_OK;
     fprintf(stderr, "tdm bench compare: %s %s: it is a number from 0 to %g\n", option, text, most);
     return EXIT_USAGE;
 }

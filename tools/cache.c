@@ -11,7 +11,6 @@
 #include "guard.h"
 #include "options.h"
 #include "platform/program.h"
-#include "platform/text.h"
 #include "tools.h"
 
 enum { DAY = 24 * 3600 };
@@ -94,13 +93,6 @@ typedef struct cache_options {
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-static bool parse_days(const char *text, double *days) {
-    const char *end;
-    if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
-    *days = tdmi_read_number(text, &end);
-    return *end == '\0' && *days <= 36500.0;
-}
-
 /* Digits, and K, M or G after them. */
 static bool parse_size(const char *text, uint64_t *size) {
     static const char units[] = "KMG";
@@ -114,13 +106,6 @@ static bool parse_size(const char *text, uint64_t *size) {
     return true;
 }
 
-static int refuse_value(const char *option, const char *text, const char *wanted) {
-    fprintf(stderr,
-            "tdm cache prune: %s %s: it is %s\n'tdm cache prune --help' lists what is allowed\n",
-            option, text, wanted);
-    return EXIT_USAGE;
-}
-
 static int take(void *context, int id, char *value) {
     cache_options *out = context;
     switch (id) {
@@ -130,11 +115,12 @@ static int take(void *context, int id, char *value) {
         out->dry_run = true;
         return EXIT_OK;
     case OPTION_OLDER_THAN:
-        if (parse_days(value, &out->days)) return EXIT_OK;
-        return refuse_value("--older-than", value, "a number of days, at most 36500");
+        if (read_decimal(value, 36500.0, &out->days)) return EXIT_OK;
+        return refuse_value(out->command, "--older-than", value, "a number of days, at most 36500");
     default:
         if (parse_size(value, &out->max_size)) return EXIT_OK;
-        return refuse_value("--max-size", value, "a number of bytes, or of K, M or G of them");
+        return refuse_value(out->command, "--max-size", value,
+                            "a number of bytes, or of K, M or G of them");
     }
 }
 

@@ -69,9 +69,6 @@ typedef struct devices_options {
     devices_query query; /* count 0: all there is to know */
 } devices_options;
 
-#define BACKEND(NAME, name, value) TDM_##NAME,
-const tdm_backend device_backends[TDM_BACKEND_COUNT] = {TDM_BACKEND_LIST(BACKEND)};
-
 const char *device_type_name(tdm_device_type type) {
     switch (type) {
     case TDM_DEVICE_CPU:
@@ -125,7 +122,7 @@ static int list_devices(device_snapshot *snapshot) {
         !tdm_get_setting("TANDEM_LOG"); /* else the variable's lines have the warnings */
     if (warns) tdm_set_log(TDM_LOG_WARNING, warn, NULL);
     for (int b = 0; b < TDM_BACKEND_COUNT && status == TDM_OK; b++)
-        status = tdm_get_backend_device_count(device_backends[b], &snapshot->backend_counts[b]);
+        status = tdm_get_backend_device_count(all_backends[b], &snapshot->backend_counts[b]);
     if (warns) tdm_set_log(TDM_LOG_OFF, NULL, NULL);
     guard_listed();
     if (status != TDM_OK || tdm_get_gpu_count(&snapshot->gpu_count) != TDM_OK ||

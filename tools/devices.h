@@ -19,14 +19,11 @@ typedef struct device_row {
 /* The devices at one moment. */
 typedef struct device_snapshot {
     time_t time;
-    size_t backend_counts[TDM_BACKEND_COUNT]; /* in the order of device_backends */
+    size_t backend_counts[TDM_BACKEND_COUNT]; /* in the order of all_backends */
     size_t gpu_count;
     size_t count;
     device_row *rows;
 } device_snapshot;
-
-/* Every backend, in the order in which `auto` takes them. */
-extern const tdm_backend device_backends[TDM_BACKEND_COUNT];
 
 /* "cpu", "gpu" or "accelerator". */
 const char *device_type_name(tdm_device_type type);

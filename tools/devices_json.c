@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "devices.h"
+#include "tools.h"
 
 static json_t *json_number(uint64_t value) {
     return value == TDM_UNKNOWN ? json_null() : json_integer((json_int_t)value);
@@ -76,7 +77,7 @@ json_t *json_time(const device_snapshot *snapshot) {
 json_t *json_devices(const device_snapshot *snapshot) {
     json_t *root = json_object(), *counts = json_object(), *devices = json_array();
     for (int b = 0; b < TDM_BACKEND_COUNT; b++)
-        json_object_set_new(counts, tdm_backend_name(device_backends[b]),
+        json_object_set_new(counts, tdm_backend_name(all_backends[b]),
                             json_integer((json_int_t)snapshot->backend_counts[b]));
     for (size_t i = 0; i < snapshot->count; i++)
         json_array_append_new(devices, json_device(&snapshot->rows[i]));

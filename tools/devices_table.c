@@ -134,7 +134,7 @@ static void print_header(const device_snapshot *snapshot, int width) {
     int length = snprintf(text, sizeof text, "%s  Tandem %s  ", now, tdm_version());
     for (int b = 0; b < TDM_BACKEND_COUNT; b++)
         length += snprintf(text + length, sizeof text - (size_t)length, "%s %zu%s",
-                           tdm_backend_name(device_backends[b]), snapshot->backend_counts[b],
+                           tdm_backend_name(all_backends[b]), snapshot->backend_counts[b],
                            b + 1 < TDM_BACKEND_COUNT ? ", " : "");
     snprintf(text + length, sizeof text - (size_t)length, "; physical GPUs %zu",
              snapshot->gpu_count);

@@ -11,6 +11,7 @@
 #include "platform/process.h"
 #include "platform/program.h"
 #include "system_names.h"
+#include "tools.h"
 
 /* --- the folder ------------------------------------------------------------------------------- */
 
@@ -52,10 +53,6 @@ void drivers_free(drivers *all) {
 
 /* --- which there are -------------------------------------------------------------------------- */
 
-static const tdm_backend backends[TDM_BACKEND_COUNT] = {
-#define BACKEND(NAME, name, value) TDM_##NAME,
-    TDM_BACKEND_LIST(BACKEND)};
-
 /* Is the backend in a list with commas before, between and after? */
 static bool is_in(const char *list, tdm_backend backend) {
     char wanted[32];
@@ -71,7 +68,7 @@ static bool is_selected(tdm_backend backend) {
     snprintf(list, sizeof list, ",%.120s,", set ? set : "auto");
     bool all = true;
     for (int b = 0; b < TDM_BACKEND_COUNT; b++)
-        all = all && !is_in(list, backends[b]);
+        all = all && !is_in(list, all_backends[b]);
     return is_in("," TANDEM_BUILT_BACKENDS ",", backend) && (all || is_in(list, backend));
 }
 
@@ -89,11 +86,12 @@ static bool find_drivers(drivers *all) {
     }
     for (int b = 0; b < TDM_BACKEND_COUNT; b++) {
         /* the cpu backend calls no driver; those of OpenCL are tried one by one where a folder lists them */
-        const bool listed = backends[b] == TDM_OPENCL && TDMI_OPENCL_VENDORS[0] != '\0';
-        if (backends[b] == TDM_CPU || listed || !is_selected(backends[b])) continue;
+        const bool listed = all_backends[b] == TDM_OPENCL && TDMI_OPENCL_VENDORS[0] != '\0';
+        if (all_backends[b] == TDM_CPU || listed || !is_selected(all_backends[b])) continue;
         driver *made = &all->items[all->count++];
-        made->backend = backends[b];
-        snprintf(made->label, sizeof made->label, "the %s backend", tdm_backend_name(backends[b]));
+        made->backend = all_backends[b];
+        snprintf(made->label, sizeof made->label, "the %s backend",
+                 tdm_backend_name(all_backends[b]));
     }
     return true;
 }
@@ -224,8 +222,9 @@ static void name_good_backends(const drivers *all, char *text, size_t size) {
     size_t n = (size_t)snprintf(text, size, "TANDEM_BACKEND");
     char separator = '=';
     for (int b = 0; b < TDM_BACKEND_COUNT && n < size; b++) {
-        if (!is_good(all, backends[b])) continue;
-        n += (size_t)snprintf(text + n, size - n, "%c%s", separator, tdm_backend_name(backends[b]));
+        if (!is_good(all, all_backends[b])) continue;
+        n += (size_t)snprintf(text + n, size - n, "%c%s", separator,
+                              tdm_backend_name(all_backends[b]));
         separator = ',';
     }
 }

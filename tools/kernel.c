@@ -209,12 +209,10 @@ static void check_one(const kernel_request *r, tdm_backend backend, tdm_dtype dt
 }
 
 static int check_all(const kernel_request *r) {
-#define ONE_BACKEND(NAME, name, value) TDM_##NAME,
-    static const tdm_backend backends[] = {TDM_BACKEND_LIST(ONE_BACKEND)};
     outcome all = {0, 0};
-    for (size_t b = 0; b < sizeof backends / sizeof *backends; b++)
+    for (int b = 0; b < TDM_BACKEND_COUNT; b++)
         for (size_t d = 0; d < r->dtype_count; d++)
-            check_one(r, backends[b], r->dtypes[d], &all);
+            check_one(r, all_backends[b], r->dtypes[d], &all);
     return all.checked > 0 && all.failed == 0 ? EXIT_OK : EXIT_FAILED;
 }
 

@@ -14,17 +14,13 @@
 
 #include <report/file.h>
 
-const char *nearest_word(const char *word, const char *const *words) {
-    size_t count = 0;
-    while (words[count])
-        count++;
-    return tdmi_nearest_word(word, words, count);
-}
-
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words) {
     char name[64]; /* of an option without its value */
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char *nearest = nearest_word(name, words);
+    size_t count = 0;
+    while (words[count])
+        count++;
+    const char *nearest = tdmi_nearest_word(name, words, count);
     const char *blank = command[0] ? " " : ""; /* of the program itself it is "" */
     fprintf(stderr, "tdm%s%s: %s '%s'", blank, command, what, word);
     if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);
@@ -32,17 +28,22 @@ int refuse_word(const char *command, const char *what, const char *word, const c
     return EXIT_USAGE;
 }
 
-int take_seconds(const char *command, const char *option, const char *text, double *seconds) {
+bool read_decimal(const char *text, double most, double *number) {
     const char *end;
-    if (*text && text[strspn(text, "0123456789.")] == '\0') {
-        *seconds = tdmi_read_number(text, &end);
-        if (*end == '\0' && *seconds > 0.0 && *seconds <= 86400.0) return EXIT_OK;
-    }
-    fprintf(stderr,
-            "tdm %s: %s %s: it is a number of seconds greater than 0, at most 86400\n'tdm %s "
-            "--help' lists what is allowed\n",
-            command, option, text, command);
+    if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
+    *number = tdmi_read_number(text, &end);
+    return *end == '\0' && *number <= most;
+}
+
+int refuse_value(const char *command, const char *option, const char *text, const char *wanted) {
+    fprintf(stderr, "tdm %s: %s %s: it is %s\n'tdm %s --help' lists what is allowed\n", command,
+            option, text, wanted, command);
     return EXIT_USAGE;
+}
+
+int take_seconds(const char *command, const char *option, const char *text, double *seconds) {
+    if (read_decimal(text, 86400.0, seconds) && *seconds > 0.0) return EXIT_OK;
+    return refuse_value(command, option, text, "a number of seconds greater than 0, at most 86400");
 }
 
 int refuse_dash(const char *command, const char *option, const char *value) {
@@ -84,6 +85,9 @@ int put_json(const char *command, const json_request *request, json_t *document,
     json_decref(document);
     return good ? EXIT_OK : EXIT_FAILED;
 }
+
+#define BACKEND(NAME, name, value) TDM_##NAME,
+const tdm_backend all_backends[TDM_BACKEND_COUNT] = {TDM_BACKEND_LIST(BACKEND)};
 
 const char *const *dtype_words(void) {
 #define WORD_FLOAT(name) name,

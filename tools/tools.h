@@ -21,17 +21,21 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int child_command(int argc, char **argv);
 int complete_command(int argc, char **argv); /* of a shell, as its files in completions/ call it */
 
-/* The word with the smallest edit distance to `word`, or NULL when none is near enough to be meant.
- * `words` is NULL-terminated. */
-const char *nearest_word(const char *word, const char *const *words);
-
-/* Prints to stderr "tdm COMMAND: WHAT 'WORD'", the nearest of `words` and where to read on;
+/* Prints to stderr "tdm COMMAND: WHAT 'WORD'", the nearest of `words`, which end with NULL, and where to read on;
  * returns EXIT_USAGE. */
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words);
 
-/* A number of seconds greater than 0, at most a day: digits and a point, no sign, no exponent,
- * nothing after. Else says that the option wants such a number, and returns EXIT_USAGE. */
+/* A number from 0 to `most`: digits and a point, no sign, no exponent, nothing after. False when it is none. */
+bool read_decimal(const char *text, double most, double *number);
+
+/* Prints to stderr what the value of an option has to be; returns EXIT_USAGE. */
+int refuse_value(const char *command, const char *option, const char *text, const char *wanted);
+
+/* A number of seconds greater than 0, at most a day. Else says so, and returns EXIT_USAGE. */
 int take_seconds(const char *command, const char *option, const char *text, double *seconds);
+
+/* Every backend, in the order in which `auto` takes them. */
+extern const tdm_backend all_backends[TDM_BACKEND_COUNT];
 
 /* The values of --dtype. */
 const char *const *dtype_words(void);
