@@ -57,13 +57,9 @@ static tdm_tensor from_file(tdm_comm *comm, tdm_queue *queue, const tdm_state_di
 /* y = activation(x · weightᵀ + bias) */
 static tdm_tensor linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
                          const tdm_tensor *bias, tdm_activation activation) {
-    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-    options.transpose_b = true;
-    options.bias = bias;
-    options.activation = activation;
     tdm_tensor y;
     check(tdm_empty(queue, TDM_F32, TDM_SHAPE(x->shape[0], weight->shape[0]), &y));
-    check(tdm_matmul(queue, &options, x, weight, &y));
+    check(tdm_linear(queue, x, weight, bias, activation, &y));
     return y;
 }
 

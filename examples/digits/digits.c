@@ -3,7 +3,6 @@
  * with float64 ones. See README.md for the network and the files.
  *
  *     cc -std=c11 -D_POSIX_C_SOURCE=200809L digits.c $(pkg-config --cflags --libs tandem) -lm -o digits */
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 
 #include <tandem/tandem.h>
 
-enum { PIXELS = 64, HIDDEN1 = 128, HIDDEN2 = 64, CLASSES = 10, WEIGHTS = 9 };
+enum { PIXELS = 64, HIDDEN1 = 128, HIDDEN2 = 64, CLASSES = 10 };
 
 /* The results of a right implementation on this data. */
 enum { EXPECTED_IMAGES = 360, EXPECTED_RIGHT = 351 };
@@ -23,13 +22,6 @@ static const double max_logit_error = 1e-4;
 #ifndef DIGITS_DATA_DIR
 #define DIGITS_DATA_DIR "."
 #endif
-
-/* Their shapes need no check here: every operation checks its arguments against each other. */
-static const char *const weight_names[WEIGHTS] = {
-    "fc1.weight", "fc1.bias",     "norm1.weight", "norm1.bias", "fc2.weight",
-    "fc2.bias",   "norm2.weight", "fc3.weight",   "fc3.bias",
-};
-enum { FC1_W, FC1_B, NORM1_W, NORM1_B, FC2_W, FC2_B, NORM2_W, FC3_W, FC3_B };
 
 /* The images and what is known of them, in host memory. */
 typedef struct data {
@@ -44,11 +36,9 @@ typedef struct data {
 /* The network on one device. */
 typedef struct network {
     tdm_queue *queue;
-    tdm_state_dict *model; /* owns the weights */
-    tdm_tensor weights[WEIGHTS];
-    tdm_tensor images, hidden1, normed1, hidden2, normed2, logits;
-    tdm_buffer *buffers[6];
-    int buffer_count;
+    tdm_state_dict *model; /* owns the weights, whose shapes every operation checks */
+    tdm_tensor norm1_weight, norm1_bias, norm2_weight;
+    tdm_tensor images, hidden1, hidden2, logits;
 } network;
 
 /* How a device did. */
@@ -145,62 +135,47 @@ static void unload(data *d) {
     free(d->predictions);
 }
 
-static tdm_status make_tensor(network *net, int64_t rows, int64_t cols, tdm_tensor *tensor) {
-    tdm_buffer *buffer;
-    TRY(tdm_buffer_create(tdm_queue_get_device(net->queue), (size_t)(rows * cols) * sizeof(float),
-                          &buffer));
-    net->buffers[net->buffer_count++] = buffer;
-    *tensor = tdm_tensor_2d(buffer, TDM_F32, rows, cols);
-    return TDM_OK;
-}
-
 static tdm_status network_init(network *net, tdm_device *device, const data *d) {
     TRY(tdm_queue_create(device, 0, &net->queue));
     TRY(tdm_load(net->queue, d->model, NULL, &net->model));
-    for (int i = 0; i < WEIGHTS; i++) {
-        tdm_tensor *weight = &net->weights[i];
-        TRY(tdm_state_dict_get(net->model, weight_names[i], weight));
-        tdm_buffer_freeze(weight->buffer);
+    for (size_t i = 0; i < tdm_state_dict_get_count(net->model); i++) {
+        const char *name;
+        tdm_tensor weight;
+        TRY(tdm_state_dict_get_item(net->model, i, &name, &weight));
+        tdm_buffer_freeze(weight.buffer);
     }
-    struct {
-        tdm_tensor *tensor;
-        int64_t cols;
-    } list[] = {{&net->images, PIXELS},   {&net->hidden1, HIDDEN1}, {&net->normed1, HIDDEN1},
-                {&net->hidden2, HIDDEN2}, {&net->normed2, HIDDEN2}, {&net->logits, CLASSES}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        TRY(make_tensor(net, d->count, list[i].cols, list[i].tensor));
-    return TDM_OK;
+    TRY(tdm_state_dict_get(net->model, "norm1.weight", &net->norm1_weight));
+    TRY(tdm_state_dict_get(net->model, "norm1.bias", &net->norm1_bias));
+    TRY(tdm_state_dict_get(net->model, "norm2.weight", &net->norm2_weight));
+    TRY(tdm_empty(net->queue, TDM_F32, TDM_SHAPE(d->count, PIXELS), &net->images));
+    TRY(tdm_empty(net->queue, TDM_F32, TDM_SHAPE(d->count, HIDDEN1), &net->hidden1));
+    TRY(tdm_empty(net->queue, TDM_F32, TDM_SHAPE(d->count, HIDDEN2), &net->hidden2));
+    return tdm_empty(net->queue, TDM_F32, TDM_SHAPE(d->count, CLASSES), &net->logits);
 }
 
 static void network_deinit(network *net) {
-    for (int i = 0; i < net->buffer_count; i++)
-        tdm_buffer_release(net->buffers[i]);
+    tdm_tensor_release(&net->images);
+    tdm_tensor_release(&net->hidden1);
+    tdm_tensor_release(&net->hidden2);
+    tdm_tensor_release(&net->logits);
     tdm_state_dict_destroy(net->model);
     tdm_queue_destroy(net->queue);
 }
 
-/* y = activation(x · weightᵀ + bias) */
-static tdm_status linear(network *net, const tdm_tensor *x, int weight, int bias,
-                         tdm_activation activation, tdm_tensor *y) {
-    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-    options.transpose_b = true;
-    options.bias = &net->weights[bias];
-    options.activation = activation;
-    return tdm_matmul(net->queue, &options, x, &net->weights[weight], y);
-}
-
 static tdm_status forward(network *net, const data *d, float *logits) {
-    TRY(tdm_buffer_write_async(net->queue, net->images.buffer, 0, d->images,
+    tdm_queue *queue = net->queue;
+    TRY(tdm_buffer_write_async(queue, net->images.buffer, 0, d->images,
                                (size_t)d->count * PIXELS * sizeof *d->images));
-    TRY(linear(net, &net->images, FC1_W, FC1_B, TDM_ACTIVATION_GELU, &net->hidden1));
-    TRY(tdm_layer_norm(net->queue, &net->hidden1, &net->weights[NORM1_W], &net->weights[NORM1_B],
-                       1e-5, &net->normed1));
-    TRY(linear(net, &net->normed1, FC2_W, FC2_B, TDM_ACTIVATION_RELU, &net->hidden2));
-    TRY(tdm_rms_norm(net->queue, &net->hidden2, &net->weights[NORM2_W], 1e-6, NULL, NULL,
-                     &net->normed2));
-    TRY(linear(net, &net->normed2, FC3_W, FC3_B, TDM_ACTIVATION_NONE, &net->logits));
-    return tdm_buffer_read(net->queue, net->logits.buffer, 0, logits,
-                           (size_t)d->count * CLASSES * sizeof *logits);
+    TRY(tdm_linear_apply(queue, net->model, "fc1.", &net->images, TDM_ACTIVATION_GELU,
+                         &net->hidden1));
+    TRY(tdm_layer_norm(queue, &net->hidden1, &net->norm1_weight, &net->norm1_bias, 1e-5,
+                       &net->hidden1));
+    TRY(tdm_linear_apply(queue, net->model, "fc2.", &net->hidden1, TDM_ACTIVATION_RELU,
+                         &net->hidden2));
+    TRY(tdm_rms_norm(queue, &net->hidden2, &net->norm2_weight, 1e-6, NULL, NULL, &net->hidden2));
+    TRY(tdm_linear_apply(queue, net->model, "fc3.", &net->hidden2, TDM_ACTIVATION_NONE,
+                         &net->logits));
+    return tdm_to_host(queue, &net->logits, logits);
 }
 
 static void judge(const data *d, const float *logits, result *r) {
