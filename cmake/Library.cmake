@@ -15,9 +15,17 @@ function(tandem_export target)
   endif()
 endfunction()
 
-# tandem_library(NAME BELOW SOURCE...): libtandem-NAME, shared and static, over the library BELOW, with the public headers
-# of include/tandem, a package of pkg-config (cmake/tandem-NAME.pc.in) and targets for find_package.
-function(tandem_library name below)
+# tandem_pkg_config(NAME DESCRIPTION REQUIRES REQUIRES_PRIVATE): the package of pkg-config for libNAME.
+function(tandem_pkg_config name description requires requires_private)
+  # relative, so that an installation can be moved
+  file(RELATIVE_PATH to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tandem.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+# tandem_library(NAME DESCRIPTION BELOW SOURCE...): libtandem-NAME, shared and static, over the library BELOW, with the
+# public headers of include/tandem, a package of pkg-config and targets for find_package.
+function(tandem_library name description below)
   foreach(form shared static)
     set(target tandem_${name}_${form})
     string(TOUPPER ${form} type)
@@ -42,7 +50,6 @@ function(tandem_library name below)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
   install(DIRECTORY include/tandem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT tandem-${name}-targets NAMESPACE tandem:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
-  file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/tandem-${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tandem-${name}.pc @ONLY)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tandem-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  string(REPLACE _ - requires ${below})
+  tandem_pkg_config(tandem-${name} "${description}" ${requires} "")
 endfunction()
