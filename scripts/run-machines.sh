@@ -10,24 +10,16 @@ set -euo pipefail
 here=$PWD # to which paths in the options are relative
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh run
 mpi=${TANDEM_MACHINES_MPI:-openmpi}
 case $mpi in
-openmpi) packages=(libopenmpi-dev openmpi-bin libscalapack-openmpi2.2) options=(--oversubscribe --bind-to none) ;;
-mpich) packages=(libmpich-dev mpich libscalapack-mpich2.2) options=(-bind-to none) ;;
+openmpi) options=(--oversubscribe --bind-to none) ;;
+mpich) options=(-bind-to none) ;;
 *)
     echo "run-machines: TANDEM_MACHINES_MPI is '$mpi', and not openmpi or mpich" >&2
     exit 2
     ;;
 esac
-if ! dpkg-query -W "${packages[@]}" >/dev/null 2>&1; then
-    as_root=()
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-    echo "run-machines: installing ${packages[*]}"
-    "${as_root[@]}" apt-get update -qq
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        "${packages[@]}" >/dev/null
-fi
+scripts/setup.sh "$mpi"
 
 build=$PWD/build/machines-$mpi
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_MPI=ON -DMPI_C_COMPILER="mpicc.$mpi" \

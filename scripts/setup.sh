@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and run Tandem on Debian and Ubuntu; elsewhere says what to
-# install and stops. Usage: scripts/setup.sh run|test|full|systems   (test: also for the tests; full: also for
-# the full ones; systems: for scripts/test.sh --systems). Reports a package that this system cannot have and only
-# some tests need, and notes it in build/lacking, so that those tests are skipped.
+# install and stops. Usage: scripts/setup.sh run|test|full|systems|openmpi|mpich   (test: also for the tests; full: also
+# for the full ones; systems: for scripts/test.sh --systems; the last two: also for several processes). Reports a package
+# that this system cannot have and only some tests need, and notes it in build/lacking, so that those tests are skipped.
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."
@@ -13,6 +13,8 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
 windows=(clang lld llvm wine wine64 mingw-w64-x86-64-dev gcc-mingw-w64-x86-64-win32)
 case "${1:-}" in
 run) ;;
+openmpi) packages+=(libopenmpi-dev openmpi-bin libscalapack-openmpi2.2) ;;
+mpich) packages+=(libmpich-dev mpich libscalapack-mpich2.2) ;;
 test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
                  clang-format clang-tidy doxygen abigail-tools groff-base mandoc libdlpack-dev zsh fish
                  libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev
@@ -23,7 +25,7 @@ systems) packages=(debootstrap debian-archive-keyring git util-linux
                    cmake ninja-build pkg-config python3-venv dpkg-dev opencl-headers libclblast-dev
                    ocl-icd-libopencl1 pocl-opencl-icd "${windows[@]}") ;;
 *)
-    echo "usage: scripts/setup.sh run|test|full|systems" >&2
+    echo "usage: scripts/setup.sh run|test|full|systems|openmpi|mpich" >&2
     exit 2
     ;;
 esac
