@@ -78,41 +78,31 @@ can() { # CONDITION: whether this machine and user can have it, or why not
 }
 
 run() { # CONDITION
+    local before=() result=0
+    # shellcheck disable=SC2016
     case $1 in
-    plain) "${tests[@]}" ;;
-    nobody | nobody-in-a-pid-namespace)
+    german*) before+=(env LOCPATH="$build/tests/locales" LC_ALL=de_DE.UTF-8) ;;&
+    *pid-namespace) before+=("${alone[@]}") ;;&
+    *nobody*)
         mkdir -p "$work/home"
         chmod 711 "$work"
         chown -R "$nobody:$nobody" "${written[@]}" "$work/home"
-        local result=0
-        if [ "$1" = nobody ]; then
-            "${as_nobody[@]}" "${tests[@]}" || result=$?
-        else
-            "${alone[@]}" "${as_nobody[@]}" "${tests[@]}" || result=$?
-        fi
-        chown -R "$owner" "${written[@]}"
-        return $result
+        before+=("${as_nobody[@]}")
         ;;
-    pid-namespace) "${alone[@]}" "${tests[@]}" ;;
-    one-core) taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')" "${tests[@]}" ;;
-    busy)
-        keep_busy
-        local result=0
-        "${tests[@]}" || result=$?
-        let_rest
-        return $result
-        ;;
-    german-nobody-in-a-pid-namespace)
-        LOCPATH=$build/tests/locales LC_ALL=de_DE.UTF-8 run nobody-in-a-pid-namespace
-        ;;
-    german) LOCPATH=$build/tests/locales LC_ALL=de_DE.UTF-8 "${tests[@]}" ;;
-    time-zone) TZ=Asia/Kathmandu "${tests[@]}" ;;
-    no-home) env -u HOME -u XDG_CACHE_HOME "${tests[@]}" ;;
-    unwritable-home) HOME=/proc/nothing XDG_CACHE_HOME=/proc/nothing "${tests[@]}" ;;
-    empty-environment) env -i "PATH=$PATH" TDM_TEST_SMALL=1 "${tests[@]}" ;;
-    umask-077) (umask 077 && "${tests[@]}") ;;
-    umask-000) (umask 000 && "${tests[@]}") ;;
+    one-core) before=(taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')") ;;
+    busy) keep_busy ;;
+    time-zone) before=(env TZ=Asia/Kathmandu) ;;
+    no-home) before=(env -u HOME -u XDG_CACHE_HOME) ;;
+    unwritable-home) before=(env HOME=/proc/nothing XDG_CACHE_HOME=/proc/nothing) ;;
+    empty-environment) before=(env -i "PATH=$PATH" TDM_TEST_SMALL=1) ;;
+    umask-*) before=(sh -c 'umask "$0" && exec "$@"' "${1#umask-}") ;;
     esac
+    "${before[@]}" "${tests[@]}" || result=$?
+    case $1 in
+    *nobody*) chown -R "$owner" "${written[@]}" ;;
+    busy) let_rest ;;
+    esac
+    return $result
 }
 
 failed=0 left_out=0
