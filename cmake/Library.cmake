@@ -1,4 +1,10 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# Until 1.0 a minor version may break programs (docs/stability.md).
+set(TANDEM_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION VERSION_LESS 1)
+  set(TANDEM_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()
+
 # tandem_export(TARGET): the symbols of a shared library that programs see, tdm_ alone, with the version that ELF files
 # have for each; a Mach-O file has one for all, and a DLL what TDM_API says. Nothing may be undefined, but what programs
 # have: on FreeBSD environ, and with Clang the functions of its sanitizers.
@@ -15,41 +21,47 @@ function(tandem_export target)
   endif()
 endfunction()
 
-# tandem_pkg_config(NAME DESCRIPTION REQUIRES REQUIRES_PRIVATE): the package of pkg-config for libNAME.
-function(tandem_pkg_config name description requires requires_private)
-  # relative, so that an installation can be moved
-  file(RELATIVE_PATH to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/tandem.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc @ONLY)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-endfunction()
-
-# tandem_library(NAME DESCRIPTION BELOW SOURCE...): libtandem-NAME, shared and static, over the library BELOW, with the
-# public headers of include/tandem, a package of pkg-config and targets for find_package.
-function(tandem_library name description below)
+# tandem_publish(NAME DESCRIPTION REQUIRES REQUIRES_PRIVATE): what NAME_shared and NAME_static are to others: files,
+# symbols, the public headers of include/tandem, targets here and for find_package, and a package of pkg-config.
+function(tandem_publish name description requires requires_private)
+  string(REPLACE _ - file ${name})
+  string(REPLACE tandem_ "" short ${name})
   foreach(form shared static)
-    set(target tandem_${name}_${form})
-    string(TOUPPER ${form} type)
-    add_library(${target} ${type} ${ARGN})
-    set_target_properties(${target} PROPERTIES OUTPUT_NAME tandem-${name} VERSION ${PROJECT_VERSION}
+    set_target_properties(${name}_${form} PROPERTIES OUTPUT_NAME ${file} VERSION ${PROJECT_VERSION}
       SOVERSION ${TANDEM_SOVERSION})
-    target_include_directories(${target} PUBLIC
+    target_include_directories(${name}_${form} PUBLIC
       $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    target_link_libraries(${target} PUBLIC ${below}_${form} PRIVATE $<BUILD_INTERFACE:tandem_warnings>)
   endforeach()
-  target_compile_definitions(tandem_${name}_shared PRIVATE ${TANDEM_EXPORTS})
-  set_target_properties(tandem_${name}_shared PROPERTIES EXPORT_NAME ${name} INSTALL_RPATH $<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>
-    BUILD_WITH_INSTALL_RPATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}
+  # Where the program looks for it, relative to itself: as when it is installed.
+  set_target_properties(${name}_shared PROPERTIES EXPORT_NAME ${short}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
-  set_target_properties(tandem_${name}_static PROPERTIES EXPORT_NAME ${name}_static)
-  tandem_export(tandem_${name}_shared)
-  add_library(tandem::${name} ALIAS tandem_${name}_shared)
-  add_library(tandem::${name}_static ALIAS tandem_${name}_static)
-  install(TARGETS tandem_${name}_shared tandem_${name}_static EXPORT tandem-${name}-targets
+  set_target_properties(${name}_static PROPERTIES EXPORT_NAME ${short}_static)
+  tandem_export(${name}_shared)
+  add_library(tandem::${short} ALIAS ${name}_shared)
+  add_library(tandem::${short}_static ALIAS ${name}_static)
+  install(TARGETS ${name}_shared ${name}_static EXPORT ${file}-targets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
   install(DIRECTORY include/tandem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(EXPORT tandem-${name}-targets NAMESPACE tandem:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
+  install(EXPORT ${file}-targets NAMESPACE tandem:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
+  # relative, so that an installation can be moved
+  file(RELATIVE_PATH to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tandem.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${file}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${file}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+# tandem_library(NAME DESCRIPTION BELOW SOURCE...): libtandem-NAME, shared and static, over the library BELOW.
+function(tandem_library name description below)
+  foreach(form shared static)
+    string(TOUPPER ${form} type)
+    add_library(tandem_${name}_${form} ${type} ${ARGN})
+    target_link_libraries(tandem_${name}_${form} PUBLIC ${below}_${form} PRIVATE $<BUILD_INTERFACE:tandem_warnings>)
+  endforeach()
+  target_compile_definitions(tandem_${name}_shared PRIVATE ${TANDEM_EXPORTS})
+  set_target_properties(tandem_${name}_shared PROPERTIES BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH $<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>)
   string(REPLACE _ - requires ${below})
-  tandem_pkg_config(tandem-${name} "${description}" ${requires} "")
+  tandem_publish(tandem_${name} "${description}" ${requires} "")
 endfunction()
