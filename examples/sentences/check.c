@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common.h"
 #include "program.h"
@@ -53,15 +52,12 @@ static bool compare(const options *o, session *s, const corpus *c) {
         corpus one = {0};
         tdm_tensor embedding = {0};
         float *const x = malloc((size_t)hidden * sizeof *x);
-        char *const text = calloc(lines->size + 1, 1);
-        bool good = x && text ? true : fail("out of memory");
-        if (good) {
-            memcpy(text, lines->text, lines->size);
-            good =
-                corpus_of(text, o->files[0], s->tokenizer, (size_t)s->config.most_tokens, &one) &&
-                ok(encode_all(s->queue, &s->model, &one.tokens, NULL, &embedding)) &&
-                ok(tdm_to_host(s->queue, &embedding, x));
-        }
+        bool good = x ? true : fail("out of memory");
+        if (good)
+            good = corpus_of(lines->text, lines->size, o->files[0], s->tokenizer,
+                             (size_t)s->config.most_tokens, &one) &&
+                   ok(encode_all(s->queue, &s->model, &one.tokens, NULL, &embedding)) &&
+                   ok(tdm_to_host(s->queue, &embedding, x));
         if (good && !same_tokens(lines + 1, one.tokens.ids, one.tokens.starts[1]))
             good = fail("%s: other tokens than those of line %zu", o->files[0], LINES * i + 2);
         if (good) {
@@ -70,7 +66,6 @@ static bool compare(const options *o, session *s, const corpus *c) {
         }
         tdm_tensor_release(&embedding);
         corpus_deinit(&one);
-        free(text);
         free(x);
         if (!good) return false;
     }

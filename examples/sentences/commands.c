@@ -2,6 +2,7 @@
 /* embed, search and tokens. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -85,10 +86,10 @@ bool run_search(const options *o, session *s) {
     tdm_tensor embeddings = {0}, wanted = {0};
     float scores[TOP];
     int64_t lines[TOP];
-    bool good =
-        corpus_of(o->files[1], "the query", s->tokenizer, (size_t)s->config.most_tokens, &query) &&
-        read_corpus(o, s, &c) && encode_corpus(s, &c, &embeddings) &&
-        encode_corpus(s, &query, &wanted);
+    bool good = corpus_of(o->files[1], strlen(o->files[1]), "the query", s->tokenizer,
+                          (size_t)s->config.most_tokens, &query) &&
+                read_corpus(o, s, &c) && encode_corpus(s, &c, &embeddings) &&
+                encode_corpus(s, &query, &wanted);
     const int64_t count = c.count < TOP ? (int64_t)c.count : TOP;
     if (good) good = ok(find_nearest(s, &embeddings, &wanted, count, scores, lines));
     for (int64_t i = 0; good && i < count; i++)

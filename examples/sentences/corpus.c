@@ -61,8 +61,8 @@ bool corpus_read(const char *path, const tokenizer *t, size_t most, corpus *c) {
     return finish(c, strcmp(path, "-") == 0 ? "standard input" : path, size, t, most);
 }
 
-bool corpus_of(const char *text, const char *name, const tokenizer *t, size_t most, corpus *c) {
-    const size_t size = strlen(text);
+bool corpus_of(const char *text, size_t size, const char *name, const tokenizer *t, size_t most,
+               corpus *c) {
     *c = (corpus){.text = malloc(size + 1)};
     if (!c->text) return fail("out of memory");
     memcpy(c->text, text, size);

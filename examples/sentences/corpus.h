@@ -22,8 +22,9 @@ typedef struct corpus {
  * which the first `most` count. False after a line on stderr. */
 bool corpus_read(const char *path, const tokenizer *t, size_t most, corpus *c);
 
-/* One sentence of text, which `name` is for messages; the text is copied. */
-bool corpus_of(const char *text, const char *name, const tokenizer *t, size_t most, corpus *c);
+/* One sentence of a text of so many bytes, which `name` is for messages; the text is copied. */
+bool corpus_of(const char *text, size_t size, const char *name, const tokenizer *t, size_t most,
+               corpus *c);
 
 void corpus_deinit(corpus *c);
 
