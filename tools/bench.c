@@ -280,7 +280,7 @@ static bool wants_machines(int argc, char **argv) {
  * or where it is installed. Does not return where it could be started. */
 static int run_machines(char **argv) {
     static const char *const places[] = {"../bench/machines/tdm-machines",
-                                         "../" TANDEM_LIBEXECDIR "/tandem/tdm-machines"};
+                                         TANDEM_LIBEXECDIR "/tandem/tdm-machines"};
     char own[4096], path[4224];
     tdmi_program_path(own, sizeof own);
     own[tdmi_path_folder_length(own)] = '\0';
