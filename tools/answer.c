@@ -154,8 +154,9 @@ static void read_answer(answer *out) {
     explain(out, how, ended ? "its process ended" : step);
 }
 
-void answer_ask(const char *const *arguments, const char *const *changes, double seconds,
+void answer_ask(const char *command, const char *device, const char *const *changes, double seconds,
                 answer *out) {
+    const char *const arguments[] = {".child", command, device, NULL};
     *out = (answer){.chosen = {.id = "", .name = ""}};
     child_run(arguments, changes, seconds, &out->child);
     read_answer(out);

@@ -38,8 +38,9 @@ void answer_begin(void);
 void answer_step(const char *what);
 void answer_line(const char *word, const char *const *texts);
 
-/* The other side: runs a child and reads what it answers. Free with answer_free. */
-void answer_ask(const char *const *arguments, const char *const *changes, double seconds,
+/* The other side: runs `tdm .child COMMAND [DEVICE]` as child_run does and reads what it answers. Free with
+ * answer_free. */
+void answer_ask(const char *command, const char *device, const char *const *changes, double seconds,
                 answer *out);
 void answer_free(answer *out);
 

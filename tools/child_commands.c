@@ -66,24 +66,20 @@ static int list(void) {
 typedef struct trial {
     tdm_device *device;
     tdm_queue *queue;
-    tdm_buffer *buffer;
     tdm_tensor x, y;
     float values[NORM_ROWS * NORM_COLUMNS], got[NORM_ROWS * NORM_COLUMNS];
     double seconds; /* of the call that compiles */
 } trial;
 
 static tdm_status prepare(trial *t, const char *name) {
-    const size_t size = sizeof t->values;
-    const int64_t shape[] = {NORM_ROWS, NORM_COLUMNS};
     answer_step("opening the device");
     tdm_status status = tdm_device_open(name, &t->device);
     if (status == TDM_OK) status = tdm_queue_create(t->device, 0, &t->queue);
     if (status == TDM_OK) answer_step("writing to its memory");
-    if (status == TDM_OK) status = tdm_buffer_create(t->device, 2 * size, &t->buffer);
-    if (status == TDM_OK) status = tdm_buffer_write(t->queue, t->buffer, 0, t->values, size);
-    if (status == TDM_OK) status = tdm_tensor_init(t->buffer, TDM_F32, 2, shape, 0, &t->x);
     if (status == TDM_OK)
-        status = tdm_tensor_init(t->buffer, TDM_F32, 2, shape, NORM_ROWS * NORM_COLUMNS, &t->y);
+        status =
+            tdm_from_host(t->queue, t->values, TDM_F32, TDM_SHAPE(NORM_ROWS, NORM_COLUMNS), &t->x);
+    if (status == TDM_OK) status = tdm_empty(t->queue, TDM_F32, 2, t->x.shape, &t->y);
     return status;
 }
 
@@ -97,7 +93,7 @@ static tdm_status run_kernel(trial *t) {
     status = tdm_queue_finish(t->queue);
     if (status != TDM_OK) return status;
     answer_step("reading its memory");
-    return tdm_buffer_read(t->queue, t->buffer, sizeof t->values, t->got, sizeof t->got);
+    return tdm_to_host(t->queue, &t->y, t->got);
 }
 
 /* Adds which library multiplies matrices of each dtype, and whether that was measured; a device without f64
@@ -169,7 +165,8 @@ static int try_device(const char *name, bool judges) {
     answer_result(state, text);
     answer_step("closing the device");
     judge_end();
-    tdm_buffer_release(t.buffer);
+    tdm_tensor_release(&t.x);
+    tdm_tensor_release(&t.y);
     tdm_queue_destroy(t.queue);
     tdm_device_release(t.device);
     return EXIT_OK;

@@ -72,12 +72,10 @@ typedef struct examination {
 
 /* --- examining -------------------------------------------------------------------------------- */
 
-static const char *const list_words[] = {".child", "list", NULL};
-
 /* All drivers together, as programs see them, or without those that end the process. */
 static void list_together(examination *e) {
     e->left_out = !drivers_are_good(&e->drivers) && drivers_leave_out(&e->drivers, &e->without);
-    answer_ask(list_words, e->left_out ? e->without.changes : NULL, e->seconds, &e->listing);
+    answer_ask("list", NULL, e->left_out ? e->without.changes : NULL, e->seconds, &e->listing);
     if (e->listing.whole || tdmi_interrupt_caught()) return;
     char detail[TEXT];
     snprintf(detail, sizeof detail, "each works alone, but together they do not: %s",
@@ -108,7 +106,6 @@ static void try_device(examination *e, const answer_device *device, size_t numbe
         "TANDEM_CACHE_DIR",      "XDG_CACHE_HOME", "POCL_CACHE_DIR", "CUDA_CACHE_PATH",
         "MESA_SHADER_CACHE_DIR", "NEO_CACHE_DIR",  "TMPDIR"};
     enum { VARIABLES = sizeof variables / sizeof *variables };
-    const char *words[] = {".child", e->quick ? "try" : "judge", device->id, NULL};
     char texts[VARIABLES][DRIVER_PATH + 64], detail[TEXT];
     const char *changes[VARIABLES + 8] = {0};
     size_t n = 0;
@@ -121,7 +118,7 @@ static void try_device(examination *e, const answer_device *device, size_t numbe
         changes[n++] = texts[i];
     }
     (void)tdmi_folder_make(TDMI_HERE, strchr(texts[0], '=') + 1);
-    answer_ask(words, changes, e->seconds, &tried);
+    answer_ask(e->quick ? "try" : "judge", device->id, changes, e->seconds, &tried);
     const driver *of = drivers_find(&e->drivers, device);
     bool good = tried.whole && tried.detail && tried.result == FINDING_OK;
     const bool ended = !tried.whole && tried.detail; /* after some of it was judged */

@@ -103,20 +103,16 @@ static const char broken_advice[] = "update or reinstall this driver, or remove 
 
 /* Listed alone: the user's variables are ignored, except where they say where libraries are. */
 static void ask_alone(const drivers *all, driver *one, double seconds) {
-    static const char *const list[] = {".child", "list", NULL};
-    char vendors[DRIVER_PATH + 64], libraries[4096];
-    const char *path = tdmi_environment_get("TANDEM_LIBRARY_PATH"),
-               *cache = tdmi_environment_get("TANDEM_CACHE_DIR");
-    char caches[4096], backend[64];
+    static const char *const kept[] = {"TANDEM_LIBRARY_PATH", "TANDEM_CACHE_DIR"};
+    enum { KEPT = sizeof kept / sizeof *kept };
+    char vendors[DRIVER_PATH + 64], folders[KEPT][4096], backend[64];
     const char *changes[10] = {"TANDEM_*", NULL};
     size_t n = 1;
-    if (path) {
-        snprintf(libraries, sizeof libraries, "TANDEM_LIBRARY_PATH=%s", path);
-        changes[n++] = libraries;
-    }
-    if (cache) {
-        snprintf(caches, sizeof caches, "TANDEM_CACHE_DIR=%s", cache);
-        changes[n++] = caches;
+    for (int i = 0; i < KEPT; i++) {
+        const char *set = tdmi_environment_get(kept[i]);
+        if (!set) continue;
+        snprintf(folders[i], sizeof folders[i], "%s=%s", kept[i], set);
+        changes[n++] = folders[i];
     }
     snprintf(backend, sizeof backend, "TANDEM_BACKEND=%s", tdm_backend_name(one->backend));
     changes[n++] = backend;
@@ -132,7 +128,7 @@ static void ask_alone(const drivers *all, driver *one, double seconds) {
         changes[n++] = vendors;
         changes[n++] = "OCL_ICD_FILENAMES";
     }
-    answer_ask(list, changes, seconds, &one->alone);
+    answer_ask("list", NULL, changes, seconds, &one->alone);
 }
 
 /* The library's own diagnostics of a driver that did not bring the process down: its file's item

@@ -10,6 +10,8 @@
 #include "platform/program.h"
 #include "tools.h"
 
+static const char out_of_memory[] = "out of memory";
+
 /* Squares, what a large language model does for a token, the layers of BERT-base and of MiniLM (stored as
  * weights are: outputs x inputs), heads of attention, and tall matrices. */
 static const struct {
@@ -120,40 +122,49 @@ static bool add(tune_list *list, const tune_product *product) {
     return true;
 }
 
-static int read_lines(tune_list *list, FILE *file, const char *path) {
-    char line[512];
-    for (int number = 1; fgets(line, sizeof line, file); number++) {
-        tune_product product;
-        const bool cut = !strchr(line, '\n') && !feof(file);
-        const char first = line[strspn(line, " \t\r\n")];
-        if (!cut && (first == '\0' || first == '#')) continue;
-        const char *why = cut ? "it is longer than any product" : parse_line(line, &product);
-        if (why) {
-            fprintf(stderr, "tdm tune: %s, line %d: %s\n", path, number, why);
-            return EXIT_USAGE;
-        }
-        if (!add(list, &product)) {
-            fputs("tdm tune: out of memory\n", stderr);
-            return EXIT_FAILED;
-        }
-    }
-    return EXIT_OK;
+static const char *take_line(void *context, char *line) {
+    tune_product product;
+    const char *why = parse_line(line, &product);
+    if (why) return why;
+    return add(context, &product) ? NULL : out_of_memory;
 }
 
 int tune_list_read(tune_list *list, const char *path) {
     *list = (tune_list){NULL, 0};
+    return tune_read_lines(path, "product", take_line, list);
+}
+
+/* Empty lines and those that begin with '#' are passed over. */
+static int read_lines(FILE *file, const char *path, tune_line_taker take, void *context,
+                      size_t *taken) {
+    char line[512];
+    for (int number = 1; fgets(line, sizeof line, file); number++) {
+        const bool cut = !strchr(line, '\n') && !feof(file);
+        const char first = line[strspn(line, " \t\r\n")];
+        if (!cut && (first == '\0' || first == '#')) continue;
+        const char *why = cut ? "it has more than 510 characters" : take(context, line);
+        ++*taken;
+        if (!why) continue;
+        fprintf(stderr, "tdm tune: %s, line %d: %s\n", path, number, why);
+        return why == out_of_memory ? EXIT_FAILED : EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+int tune_read_lines(const char *path, const char *things, tune_line_taker take, void *context) {
+    size_t taken = 0;
     FILE *file = tdmi_stream_open(path, "r");
     if (!file) {
         fprintf(stderr, "tdm tune: %s cannot be read: %s\n", path, strerror(errno));
         return EXIT_FAILED;
     }
-    int status = read_lines(list, file, path);
+    int status = read_lines(file, path, take, context, &taken);
     if (status == EXIT_OK && ferror(file)) {
         fprintf(stderr, "tdm tune: %s cannot be read\n", path);
         status = EXIT_FAILED;
     }
-    if (status == EXIT_OK && list->count == 0) {
-        fprintf(stderr, "tdm tune: %s has no product\n", path);
+    if (status == EXIT_OK && taken == 0) {
+        fprintf(stderr, "tdm tune: %s has no %s\n", path, things);
         status = EXIT_FAILED;
     }
     fclose(file);

@@ -21,10 +21,16 @@ typedef struct tune_list {
  * memory is short. */
 bool tune_list_usual(tune_list *list, const tdm_dtype *dtypes, size_t count);
 
-/* Those of a file as TANDEM_TRACE writes it, each once; empty lines and those that begin with '#' are passed
- * over. Else says what is wrong, where, and returns what to exit with. */
+/* Those of a file as TANDEM_TRACE writes it, each once, by tune_read_lines. */
 int tune_list_read(tune_list *list, const char *path);
 
 void tune_list_free(tune_list *list);
+
+/* Takes a line; NULL, or what is wrong with it. */
+typedef const char *(*tune_line_taker)(void *context, char *line);
+
+/* Gives each line of a file, whose `things` they are, to `take`, but empty ones and those that begin with '#'. Else
+ * says what is wrong, where, and returns what to exit with. */
+int tune_read_lines(const char *path, const char *things, tune_line_taker take, void *context);
 
 #endif

@@ -2,7 +2,6 @@
 /* `tdm tune --rows`: measures how a GPU takes rows. */
 #include "tune_rows.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +9,8 @@
 
 #include "child.h"
 #include "guard.h"
-#include "platform/program.h"
 #include "tools.h"
+#include "tune_products.h"
 
 /* Those that matter most first: the widths, and for each the dtypes and operations. */
 static const int64_t widths[] = {4096, 1024, 8192,  2048,  16384,  512,   256,
@@ -65,9 +64,18 @@ static row_item usual_item(const tune_rows_request *r, size_t number) {
     return item;
 }
 
-/* NULL, or what is wrong with the line. */
-static const char *parse_row_line(const char *line, row_item *item) {
+enum { MOST_ITEMS = 512 };
+
+typedef struct row_list {
+    row_item items[MOST_ITEMS];
+    size_t count;
+} row_list;
+
+static const char *take_line(void *context, char *line) {
+    row_list *list = context;
     char dtype[8], end;
+    if (list->count == MOST_ITEMS) return "there are too many lines";
+    row_item *item = &list->items[list->count++];
     const int words = sscanf(line, " %7s %31s %lldx%lld %c", dtype, item->operation, &item->rows,
                              &item->cols, &end);
     if (words != 4)
@@ -75,35 +83,6 @@ static const char *parse_row_line(const char *line, row_item *item) {
     return find_dtype(dtype, strlen(dtype), &item->dtype)
                ? NULL
                : "it begins with a dtype: f32, f64, f16 or bf16";
-}
-
-enum { MOST_ITEMS = 512 };
-
-static int read_items(const char *path, row_item items[MOST_ITEMS], size_t *count) {
-    char line[256];
-    FILE *file = tdmi_stream_open(path, "r");
-    if (!file) {
-        fprintf(stderr, "tdm tune: %s cannot be read: %s\n", path, strerror(errno));
-        return EXIT_FAILED;
-    }
-    int status = EXIT_OK;
-    for (int number = 1; status == EXIT_OK && fgets(line, sizeof line, file); number++) {
-        const char first = line[strspn(line, " \t\r\n")];
-        if (first == '\0' || first == '#') continue;
-        const char *why = *count == MOST_ITEMS ? "there are too many lines"
-                                               : parse_row_line(line, &items[*count]);
-        if (why) {
-            fprintf(stderr, "tdm tune: %s, line %d: %s\n", path, number, why);
-            status = EXIT_USAGE;
-        }
-        ++*count;
-    }
-    fclose(file);
-    if (status == EXIT_OK && *count == 0) {
-        fprintf(stderr, "tdm tune: %s has no rows\n", path);
-        status = EXIT_FAILED;
-    }
-    return status;
 }
 
 /* --- all of them --------------------------------------------------------------------------------- */
@@ -146,18 +125,18 @@ static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_i
 }
 
 int tune_rows(tdm_device *device, const tune_rows_request *request) {
-    static row_item items[MOST_ITEMS];
+    static row_list list;
     size_t count = WIDTHS * OPERATIONS * request->dtype_count;
     tdm_queue *queue;
     int status = EXIT_OK;
     if (request->shapes) {
-        count = 0;
-        status = read_items(request->shapes, items, &count);
+        status = tune_read_lines(request->shapes, "rows", take_line, &list);
+        count = list.count;
     }
     if (status != EXIT_OK) return status;
     if (request->each) tdm_set_log(TDM_LOG_INFO, print_line, NULL);
     if (tdm_queue_create(device, 0, &queue) != TDM_OK) return report_failure("tune");
-    status = measure_all(queue, request, request->shapes ? items : NULL, count);
+    status = measure_all(queue, request, request->shapes ? list.items : NULL, count);
     tdm_queue_destroy(queue);
     return status;
 }
