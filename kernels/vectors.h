@@ -121,7 +121,7 @@ typedef tdm_u32 tdm_index;
         } else if (TDM_WIDTH > 1 && sizeof(type) == 2) { /* in pairs, as registers are */            \
             UNROLL for (tdm_index i = 0; i + 1 < TDM_WIDTH; i += 2)                                \
                 ((tdm_pair *)to)[i / 2] =                                                          \
-                    (at + i < end ? (tdm_u32)row[at + i] : 0) |                                    \
+                    (at + i < end ? (tdm_u32)(tdm_u16)row[at + i] : 0) |                           \
                     (at + i + 1 < end ? (tdm_u32)row[at + i + 1] << 16 : 0);                       \
         } else {                                                                                   \
             UNROLL for (tdm_index i = 0; i < TDM_WIDTH; i++) to[i] =                           \

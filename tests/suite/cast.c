@@ -160,7 +160,7 @@ static int64_t edge_values(tdm_dtype dtype, array *x) {
 }
 
 /* All pairs: edge values, then random bit patterns (which have every exponent). */
-Test(cast, all_pairs) {
+Test(cast, all_pairs, TAGS("lanes")) {
     for (int s = 0; s < dtype_count; s++) {
         for (int t = 0; t < dtype_count; t++) {
             tdm_dtype source = dtypes[s], target = dtypes[t];
