@@ -3,17 +3,23 @@
 # for them. The target test_programs builds these, which is all that can be done for a system that is compiled for alone.
 add_custom_target(test_programs)
 
-# add_program(NAME SOURCE...)
-function(add_program name)
+# add_tool(NAME SOURCE...): a program without the tests' framework.
+function(add_tool name)
   add_executable(${name} ${ARGN})
   target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
-  target_link_libraries(${name} PRIVATE tandem_warnings)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE tandem_warnings m)
+endfunction()
+
+# add_program(NAME SOURCE...): such a one for test_programs.
+function(add_program name)
+  add_tool(${name} ${ARGN})
   add_dependencies(test_programs ${name})
 endfunction()
 
 add_program(accuracy accuracy/accuracy.c accuracy/several.c)
 target_include_directories(accuracy PRIVATE ${PROJECT_SOURCE_DIR}/kernels)
-target_link_libraries(accuracy PRIVATE tandem::tandem m)
+target_link_libraries(accuracy PRIVATE tandem::tandem)
 set(fuzzers expressions kernels inputs)
 if(TANDEM_SANITIZE MATCHES thread) # which has nothing to see in a program of one thread
   set(fuzzers "")

@@ -6,7 +6,6 @@
  *   BLIS    a BLIS since 1.0, where each thread has its own number, which must be 1
  *   ILP64   one with 64-bit integers, which must not be called
  *   OLD     an OpenBLAS that does not know the processor, and is used only where it is named */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
