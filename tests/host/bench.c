@@ -8,25 +8,19 @@
 #include <string.h>
 
 #include "baselines/baseline.h"
-#include "paths.h"
-#include "support/check.h"
+#include "command.h"
 #include "support/folder.h"
-#include "support/run.h"
 
 TestSuite(bench, .init = folder_start, .fini = folder_remove);
 
-static run_result r;
-
 /* A command of the shell, where $T is the program and $D the folder of the test. */
-static void shell(const char *const *more, const char *command, int status) {
+static void shell(const char *const *more, const char *command, int status, const char *words) {
     char folder[512];
     const char *changes[16] = {ICD_NONE, CACHE, "T=" TEST_PROGRAM, folder};
     snprintf(folder, sizeof folder, "D=%s", folder_path("."));
     for (int i = 0; more && more[i]; i++)
         changes[4 + i] = more[i];
-    check_case("%s", command);
-    run_shell(changes, command, 120, &r);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    gives_with(changes, command, status, words);
 }
 
 /* Counts the lines of a file, each of which has to be one object with this key. */
@@ -53,8 +47,7 @@ Test(bench, that_is_killed) {
           "$T bench --device cpu --op empty,layer_norm --shape 1,8x8 --json $D/all --json-lines "
           "$D/rows >/dev/null 2>&1 & p=$!; for i in $(seq 500); do "
           "[ -s $D/rows ] && break; sleep 0.05; done; kill -TERM $p; wait $p; echo $?",
-          0);
-    CHECK(contains_words(r.output, "143"), "it had ended before: %s", r.output);
+          0, "143");
     const int rows = count_lines("rows", "op");
     CHECK(rows == 1 || rows == 2, "%d rows of 3", rows);
     CHECK(folder_holds("rows"), "a file that is not whole was left");
@@ -63,12 +56,12 @@ Test(bench, that_is_killed) {
 Test(bench, json_lines) {
     shell(NULL,
           "$T bench --device cpu --op empty --peaks --json-lines $D/rows --json $D/all >/dev/null",
-          0);
+          0, NULL);
     CHECK(count_lines("rows", "op") == 2 && count_lines("rows", "kind") == 8, "rows and peaks");
-    shell(NULL, "$T bench --device cpu --op empty --json-lines $D/none/rows", 2);
-    CHECK(contains_words(r.output, "--json-lines|/none/rows"), "%s", r.output);
-    shell(NULL, "$T bench --device cpu --op empty --json-lines /dev/full", 1);
-    CHECK(contains_words(r.output, "--json-lines /dev/full"), "%s", r.output);
+    shell(NULL, "$T bench --device cpu --op empty --json-lines $D/none/rows", 2,
+          "--json-lines|/none/rows");
+    shell(NULL, "$T bench --device cpu --op empty --json-lines /dev/full", 1,
+          "--json-lines /dev/full");
 }
 
 /* The sum accounts for every step that the counter counts. */
@@ -77,7 +70,7 @@ Test(bench, counter_and_sum) {
     shell(NULL,
           "$T bench --device cpu --peaks --profile lesson --op copy_h2d,two_devices --dtype f32 "
           "--shape 16384,512x512x512 2>&1 | grep -E '^\\[|^[0-9]+ peaks, ' | tail -2",
-          0);
+          0, NULL);
     const int found = sscanf(r.output,
                              "[%d/%d] %*[^\n] %d peaks, %d rows, %*d not verified, %d "
                              "skipped, %d not applicable",
@@ -88,16 +81,13 @@ Test(bench, counter_and_sum) {
 
 /* Rows that are left out are no failure, and are counted. */
 Test(bench, seconds) {
-    shell(NULL, "COLUMNS=200 $T bench --device cpu --op empty --seconds 0.0001 2>&1", 1);
-    CHECK(contains_words(r.output, "0 rows|2 left out for lack of time"), "%s", r.output);
+    shell(NULL, "COLUMNS=200 $T bench --device cpu --op empty --seconds 0.0001 2>&1", 1,
+          "0 rows|2 left out for lack of time");
     shell(NULL,
           "COLUMNS=200 TANDEM_CPU_DEVICES=2 $T bench --device cpu:0,cpu:1 --profile full --op "
           "add,sub,mul,scale,axpy,exp,div,fill --dtype f32 --shape 4096,1048576 --seconds 3",
-          0);
-    CHECK(contains_words(r.output, "\ncpu:0 |\ncpu:1 |0 not verified| left out for lack of time"),
-          "%s", r.output);
-    shell(NULL, "$T bench --op empty --seconds 0", 2);
-    CHECK(contains_words(r.output, "--seconds"), "%s", r.output);
+          0, "\ncpu:0 |\ncpu:1 |0 not verified| left out for lack of time");
+    shell(NULL, "$T bench --op empty --seconds 0", 2, "--seconds");
 }
 
 /* A copy that rows are compared with reads what they read, as often as it fits, not zeros. */
@@ -124,12 +114,11 @@ Test(bench, next_to_cuda) {
           "$T bench --device cuda:0 --profile full --dtype f32 --json $D/all --op "
           "empty,layer_norm,graph+nodes,matmul,copy_h2d,copy_d2h,copy_d2d,add --shape "
           "1,8x8,1000,64x64x64,96*128x128x32,1024,4096 --wide",
-          0);
-    CHECK(contains_words(r.output, "raw launch |raw launch + synchronise|raw graph + synchronise|"
-                                   "cublas|cudaMemcpyAsync device to device|"
-                                   "cudaMemcpyAsync host to device|cudaMemcpyAsync device to host|"
-                                   " 0 not verified, 0 skipped"),
-          "%s", r.output);
+          0,
+          "raw launch |raw launch + synchronise|raw graph + synchronise|"
+          "cublas|cudaMemcpyAsync device to device|"
+          "cudaMemcpyAsync host to device|cudaMemcpyAsync device to host|"
+          " 0 not verified, 0 skipped");
     CHECK(!strstr(r.output, "no baseline") && !strstr(r.output, "cuda_sim:"), "%s", r.output);
     CHECK(strstr(r.output, " MB/s") && !strstr(r.output, " 0.00 GB/s"),
           "little is shown as nothing: %s", r.output);
@@ -145,8 +134,7 @@ Test(bench, in_tf32) {
     shell(gpu,
           "TANDEM_MATH=tf32 $T bench --device cuda:0 --op matmul --shape 64x64x64 --dtype f32 "
           "--wide",
-          0);
-    CHECK(contains_words(r.output, "| in TF32|e-02"), "%s", r.output);
+          0, "| in TF32|e-02");
 }
 
 /* Without a library its rows say so, and have no ratio. */
@@ -156,9 +144,7 @@ Test(bench, without_cublas) {
           "mkdir $D/lib && ln -s " TEST_CUDA_SIM "/lib* $D/lib && rm $D/lib/libcublas.so.13 && "
           "TANDEM_LIBRARY_PATH=$D/lib $T bench --device cuda:0 --op matmul,empty --shape "
           "64x64x64,1 --dtype f32 --wide",
-          0);
-    CHECK(contains_words(r.output, "matmul f32 64x64x64: no baseline: |cublas|raw launch"), "%s",
-          r.output);
+          0, "matmul f32 64x64x64: no baseline: |cublas|raw launch");
 }
 
 /* A baseline whose call fails takes nothing from Tandem's own figure. */
@@ -169,10 +155,9 @@ Test(bench, baseline_that_fails) {
                                    "fail=cublasLtMatmul:1+:13",
                                    NULL};
     shell(changes, "$T bench --device cuda:0 --op matmul --shape 64x64x64 --dtype f32 --format csv",
-          0);
-    CHECK(contains_words(r.output, "matmul f32 64x64x64: no baseline: cublasGemmEx: its call "
-                                   "failed|1 rows, 0 not verified|,true,"),
-          "%s", r.output);
+          0,
+          "matmul f32 64x64x64: no baseline: cublasGemmEx: its call "
+          "failed|1 rows, 0 not verified|,true,");
     CHECK(!strstr(r.output, ",cublas"), "a baseline is named: %s", r.output);
 }
 
@@ -185,16 +170,15 @@ Test(bench, sets_and_the_card) {
     shell(gpu,
           "chmod +x $D/python && $T bench --device cuda:0 --profile rows --op softmax --dtype f64 "
           "--shape 64x768,2048x768 --peers $D/python >/dev/null && cat $D/python.calls",
-          0);
-    CHECK(contains_words(r.output, "cuda:0 cuda:0 f64 softmax 1 64 768 0 0 1\n|"
-                                   "cuda:0 cuda:0 f64 softmax 1 2048 768 0 0 11\n"),
-          "%s", r.output);
+          0,
+          "cuda:0 cuda:0 f64 softmax 1 64 768 0 0 1\n|"
+          "cuda:0 cuda:0 f64 softmax 1 2048 768 0 0 11\n");
 }
 #endif
 
 /* Rows of 64 to 262144 columns in three dtypes, products, launches and graphs, the most important first. */
 Test(bench, profile_of_a_gpu) {
-    shell(NULL, "$T bench --profile gpu --list", 0);
+    shell(NULL, "$T bench --profile gpu --list", 0, NULL);
     const char *first = strstr(r.output, "layer_norm ");
     CHECK(first == r.output, "%.80s", r.output);
     static const char *const wanted[] = {"graph+nodes              f32   1000\n",
@@ -209,15 +193,12 @@ Test(bench, profile_of_a_gpu) {
 
 /* An encoder's embeddings are within the bounds of float64, of sentences of one length and of many. */
 Test(bench, profile_of_sentences) {
-    shell(NULL, "$T bench --profile sentences --list", 0);
-    CHECK(contains_words(r.output, "encoder                  f32   1x16\n|bf16  32x128\n|"
-                                   "encoder+ragged           bf16  32x32\n"),
-          "%s", r.output);
+    shell(NULL, "$T bench --profile sentences --list", 0,
+          "encoder                  f32   1x16\n|bf16  32x128\n|"
+          "encoder+ragged           bf16  32x32\n");
     shell(NULL, "$T bench --device cpu --profile sentences --op encoder --shape 1x16,8x16 --wide",
-          0);
-    CHECK(contains_words(r.output, "16 tokens|128 tokens|4 rows, 0 not verified"), "%s", r.output);
+          0, "16 tokens|128 tokens|4 rows, 0 not verified");
     shell(NULL, "$T bench --device cpu --profile sentences --op encoder+ragged --dtype f32 --wide",
-          0);
-    CHECK(contains_words(r.output, "648 tokens|1 rows, 0 not verified"), "%s", r.output);
+          0, "648 tokens|1 rows, 0 not verified");
 }
 #endif

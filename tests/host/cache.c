@@ -25,12 +25,8 @@ static void start(void) {
 
 TestSuite(cache, .init = start, .fini = shell_stop);
 
-static void tdm(const char *arguments, int status) {
-    char command[1024];
-    snprintf(command, sizeof command, TEST_PROGRAM " cache %s", arguments);
-    check_case("tdm cache %s", arguments);
-    shell(command);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+static void tdm(const char *arguments, int status, const char *words) {
+    gives(formatted(TEST_PROGRAM " cache %s", arguments), status, words);
 }
 
 static int count_kernels(void) {
@@ -43,7 +39,7 @@ static int count_kernels(void) {
 /* The JSON of list; the caller gives it back. */
 static json_t *list(void) {
     json_error_t error;
-    tdm("list --json", 0);
+    tdm("list --json", 0, NULL);
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root, "no JSON: %s in %s", error.text, r.output);
     return root;
@@ -74,9 +70,7 @@ Test(cache, list) {
         before = age;
     }
     json_decref(root);
-    tdm("list", 0);
-    CHECK(contains_words(r.output, "SIZE|AGE|KERNEL|DEVICE|3 days|opencl|; 0 will not be used"),
-          "%s", r.output);
+    tdm("list", 0, "SIZE|AGE|KERNEL|DEVICE|3 days|opencl|; 0 will not be used");
     /* to a terminal, in lines that fit it */
     shell("OCL_ICD_VENDORS=" TEST_ICD_NONE " script -qec 'stty cols 60; " TEST_PROGRAM
           " cache list' /dev/null >$D/lines; "
@@ -84,10 +78,9 @@ Test(cache, list) {
     CHECK(r.exit_status == 0, "%s", r.output);
     /* no folder is an empty one */
     snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/none", folder + 2);
-    tdm("list", 0);
-    CHECK(contains_words(r.output, "0 entries"), "%s", r.output);
-    tdm("verify", 0);
-    tdm("clear", 0);
+    tdm("list", 0, "0 entries");
+    tdm("verify", 0, NULL);
+    tdm("clear", 0, NULL);
     shell("test ! -e $D/none");
     CHECK(r.exit_status == 0, "a folder was made");
 }
@@ -105,35 +98,29 @@ Test(cache, verify) {
                  {"mv $F $D/other; ln -s $D/other $F", "is not a regular file"},
                  {"chmod 666 $F", "may be written by others"},
                  {"touch -d yesterday $F.abcdef", "was never finished"}};
-    tdm("verify", 0);
-    CHECK(contains_words(r.output, "0 will not be used"), "%s", r.output);
+    tdm("verify", 0, "0 will not be used");
     shell("cp -a $D/cache $D/good");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char command[1024];
-        snprintf(command, sizeof command,
-                 "rm -rf $D/cache; cp -a $D/good $D/cache; F=$(ls $D/cache/*.bin | head -1); "
-                 "%s",
-                 cases[i].damage);
-        shell(command);
+        shell(
+            formatted("rm -rf $D/cache; cp -a $D/good $D/cache; F=$(ls $D/cache/*.bin | head -1); "
+                      "%s",
+                      cases[i].damage));
         int count = count_kernels();
-        tdm("verify", 1);
+        tdm("verify", 1, NULL);
         CHECK(contains_words(r.output, cases[i].fault) &&
                   contains_words(r.output, ".bin|; 1 will not be used"),
               "%s: %s", cases[i].damage, r.output);
-        tdm("verify --json", 1);
-        CHECK(contains_words(r.output, cases[i].fault), "%s", r.output);
+        tdm("verify --json", 1, cases[i].fault);
         CHECK(count_kernels() == count, "%s: removed", cases[i].damage);
-        tdm("list", 0);
+        tdm("list", 0, NULL);
         /* and the first thing to go */
-        tdm("prune", 0);
-        CHECK(contains_words(r.output, "1 of"), "%s", r.output);
-        tdm("verify", 0);
+        tdm("prune", 0, "1 of");
+        tdm("verify", 0, NULL);
     }
     /* a folder that others may write is not believed, nor touched */
     shell("chmod 777 $D/cache");
-    tdm("verify", 1);
-    CHECK(contains_words(r.output, "others may not write"), "%s", r.output);
-    tdm("clear", 1);
+    tdm("verify", 1, "others may not write");
+    tdm("clear", 1, NULL);
     CHECK(count_kernels() > 0, "removed");
 }
 
@@ -143,18 +130,16 @@ Test(cache, folder_of_a_killed_compiler) {
           ">$D/k.cl; "
           "TANDEM_BACKEND=cpu TANDEM_CPU_COMPILER=$D/cc " TEST_PROGRAM
           " kernel check $D/k.cl --tensor x --output y; cd $D/cache; ls -d tandem-*/kernel.c");
-    CHECK(contains_words(r.output, "SIGKILL|/kernel.c\n"), "%s", r.output);
-    tdm("verify", 0);
+    SAYS("SIGKILL|/kernel.c\n");
+    tdm("verify", 0, NULL);
     shell("cd $D/cache; mkdir tandem-master; touch tandem-master/log tandem-master/notes; "
           "touch -d yesterday tandem-*");
     const int count = count_kernels();
-    tdm("verify", 1);
-    CHECK(contains_words(r.output, "tandem-| was never finished|; 1 will not be used"), "%s",
-          r.output);
-    tdm("prune", 0);
+    tdm("verify", 1, "tandem-| was never finished|; 1 will not be used");
+    tdm("prune", 0, NULL);
     CHECK(contains_words(r.output, "1 of") && count_kernels() == count, "%s", r.output);
     REFUSED(tdm_cache_remove("tandem-master"), TDM_ERROR_INVALID_ARGUMENT, "32 hexadecimal digits");
-    tdm("clear", 0);
+    tdm("clear", 0, NULL);
     shell("cd $D/cache; ls -d tandem-*; ls tandem-master");
     CHECK(strcmp(r.output, "tandem-master\nlog\nnotes\n") == 0, "%s", r.output);
 }
@@ -162,24 +147,23 @@ Test(cache, folder_of_a_killed_compiler) {
 /* Removes files that no listed device would use, old files, and the oldest ones above the limit. */
 Test(cache, prune) {
     int count = count_kernels();
-    tdm("prune", 0);
+    tdm("prune", 0, NULL);
     CHECK(contains_words(r.output, "0 of") && count_kernels() == count, "%s", r.output);
     shell("touch -d '40 days ago' $(ls $D/cache/*.bin | head -1); cp -a $D/cache $D/good");
-    tdm("prune --older-than 30 --dry-run", 0);
+    tdm("prune --older-than 30 --dry-run", 0, NULL);
     CHECK(contains_words(r.output, "1 of|would be removed|40 days") && count_kernels() == count,
           "%s", r.output);
-    tdm("prune --older-than 41", 0);
+    tdm("prune --older-than 41", 0, NULL);
     CHECK(count_kernels() == count, "%s", r.output);
-    tdm("prune --older-than 30", 0);
+    tdm("prune --older-than 30", 0, NULL);
     CHECK(count_kernels() == count - 1, "%s", r.output);
     /* down to a size: the oldest goes, the newest stays */
     shell("rm -rf $D/cache; cp -a $D/good $D/cache; N=$(ls $D/cache/*.bin | tail -1); "
           "touch -d '1 day ago' $D/cache/*.bin; touch $N; stat -c %s $N; echo $N");
-    char arguments[64], newest[512];
+    char newest[512];
     long size = 0;
     if (!(sscanf(r.output, "%ld %500s", &size, newest) == 2)) cr_assert_fail("%s", r.output);
-    snprintf(arguments, sizeof arguments, "prune --max-size %ld", size);
-    tdm(arguments, 0);
+    tdm(formatted("prune --max-size %ld", size), 0, NULL);
     CHECK(count_kernels() == 1 && access(newest, F_OK) == 0, "%d left: %s", count_kernels(),
           r.output);
     /* entries of backends that TANDEM_BACKEND hides stay */
@@ -190,9 +174,8 @@ Test(cache, prune) {
     shell("rm -rf $D/cache; cp -a $D/good $D/cache; " TEST_PROGRAM
           " cache list >/dev/null; OCL_ICD_VENDORS=" TEST_ICD_NONE " " TEST_PROGRAM
           " cache prune --dry-run | tail -1");
-    snprintf(arguments, sizeof arguments, "%d of %d entries would be removed", count, count);
-    CHECK(contains_words(r.output, arguments), "%s, not %s", r.output, arguments);
-    tdm("clear", 0);
+    SAYS(formatted("%d of %d entries would be removed", count, count));
+    tdm("clear", 0, NULL);
     CHECK(count_kernels() == 0, "%s", r.output);
     shell("ls -A $D/cache | grep -v '^holders$'");
     CHECK(!r.output[0], "left: %s", r.output);
@@ -203,20 +186,16 @@ Test(cache, prune) {
 
 /* It shows how far it is, and begins nothing after the time; Ctrl-C says what is ready. It fails if nothing is kept. */
 Test(cache, warm) {
-    tdm("warm opencl:0 --budget 0.001", 0);
-    CHECK(contains_words(r.output, "0 of 1|kernels are ready, after|left for lack of time"), "%s",
-          r.output);
+    tdm("warm opencl:0 --budget 0.001", 0, "0 of 1|kernels are ready, after|left for lack of time");
     shell("env --default-signal=INT " TEST_PROGRAM " cache warm opencl:0 >$D/out 2>&1 & p=$!; "
           "for i in $(seq 500); do grep -q '2/' $D/out && break; sleep 0.05; done; kill -INT $p; "
           "wait $p; echo status $?; cat $D/out");
-    CHECK(contains_words(r.output, "status 130|\n[1/1|kernels of opencl:0\n|tdm cache warm: "
-                                   "stopped: | of 1|kernels of opencl:0 are ready"),
-          "%s", r.output);
+    SAYS("status 130|\n[1/1|kernels of opencl:0\n|tdm cache warm: "
+         "stopped: | of 1|kernels of opencl:0 are ready");
     snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=/proc/x");
-    tdm("warm opencl:0 --budget 5", 1);
-    CHECK(contains_words(r.output, "kernels are ready|tdm cache warm: nothing could be kept in the "
-                                   "cache directory: 'tdm doctor' says why"),
-          "%s", r.output);
+    tdm("warm opencl:0 --budget 5", 1,
+        "kernels are ready|tdm cache warm: nothing could be kept in the "
+        "cache directory: 'tdm doctor' says why");
 }
 
 /* Files that are not ours stay, and arguments are strict. */
@@ -242,15 +221,12 @@ Test(cache, arguments) {
     shell("touch $D/cache/notes.txt $D/cache/0123.bin "
           "$D/cache/0123456789abcdef0123456789abcdef.binary");
     int count = count_kernels();
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        tdm(wrong[i].arguments, 2);
-        CHECK(contains_words(r.output, wrong[i].words), "%s", r.output);
-    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        tdm(wrong[i].arguments, 2, wrong[i].words);
     CHECK(count_kernels() == count, "something was removed");
-    tdm("--help", 0);
-    tdm("prune --help", 0);
-    CHECK(contains_words(r.output, "--older-than|--max-size|verify"), "%s", r.output);
-    tdm("clear", 0);
+    tdm("--help", 0, NULL);
+    tdm("prune --help", 0, "--older-than|--max-size|verify");
+    tdm("clear", 0, NULL);
     shell("ls $D/cache/notes.txt $D/cache/0123.bin $D/cache/*.binary");
     CHECK(r.exit_status == 0, "a file that is no kernel was removed: %s", r.output);
 }
@@ -260,9 +236,7 @@ Test(cache, functions) {
     tdm_cache_listing *listing = (void *)&r;
     const tdm_cache_entry *none = (void *)&r;
     bool current;
-    char path[256];
-    snprintf(path, sizeof path, TEST_SCRATCH "/no-kernels-%d", (int)getpid());
-    setenv("TANDEM_CACHE_DIR", path, 1);
+    setenv("TANDEM_CACHE_DIR", formatted(TEST_SCRATCH "/no-kernels-%d", (int)getpid()), 1);
     setenv("TANDEM_BACKEND", "cpu", 1);
     REFUSED(tdm_cache_listing_create(NULL), TDM_ERROR_INVALID_ARGUMENT, "listing|NULL");
     OK(tdm_cache_listing_create(&listing));

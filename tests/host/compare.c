@@ -9,14 +9,10 @@
 
 #include <rows/stats.h>
 
-#include "paths.h"
-#include "support/check.h"
+#include "command.h"
 #include "support/folder.h"
-#include "support/run.h"
 
 TestSuite(compare, .init = folder_start, .fini = folder_remove);
-
-static run_result r;
 
 #define COUNT(list) (int)(sizeof list / sizeof *list)
 
@@ -106,14 +102,10 @@ static void make_file(const char *name, const char *rows) {
     file_write(folder_path(name), text, (size_t)n);
 }
 
-static void compare(const char *arguments, int status) {
-    char command[2048];
+static void compare(const char *arguments, int status, const char *words) {
     const char *changes[] = {ICD_NONE, CACHE, "T=" TEST_PROGRAM, "COLUMNS", NULL};
-    snprintf(command, sizeof command, "cd '%s' && $T bench compare %s", folder_path("."),
-             arguments);
-    check_case("compare %s", arguments);
-    run_shell(changes, command, 60, &r);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    gives_with(changes, formatted("cd '%s' && $T bench compare %s", folder_path("."), arguments),
+               status, words);
 }
 
 Test(compare, verdicts) {
@@ -121,42 +113,32 @@ Test(compare, verdicts) {
     make_file("same.json", "fill 1 15,add 1 15,softmax 1 15,gone 1 15");
     make_file("slower.json", "fill 1.2 15,add 0.5 15,softmax 1.01 15,come 1 15");
     make_file("faster.json", "fill 0.9 15,add 1 15,softmax 1 15,gone 1 15");
-    compare("old.json same.json", 0);
-    CHECK(contains_words(r.output, "4 rows: 0 slower, 0 faster|abcdef1|a processor"), "%s",
-          r.output);
+    compare("old.json same.json", 0, "4 rows: 0 slower, 0 faster|abcdef1|a processor");
     CHECK(!contains_words(r.output, "cpu:0 fill"), "%s", r.output);
-    compare("--all old.json same.json", 0);
-    CHECK(contains_words(r.output, "cpu:0 fill|cpu:0 softmax"), "%s", r.output);
+    compare("--all old.json same.json", 0, "cpu:0 fill|cpu:0 softmax");
 
-    compare("old.json slower.json", 1);
-    CHECK(contains_words(r.output,
-                         "3 rows: 1 slower, 1 faster by more than 3 %|1 rows only in the old "
-                         "file, 1 only in the new one"),
-          "%s", r.output);
+    compare("old.json slower.json", 1,
+            "3 rows: 1 slower, 1 faster by more than 3 %|1 rows only in the old "
+            "file, 1 only in the new one");
     CHECK(strstr(r.output, "1.20") && strstr(r.output, "  SLOWER  cpu:0 fill f32 8x8\n"), "%s",
           r.output);
     CHECK(strstr(r.output, "  faster  cpu:0 add f32 8x8\n"), "%s", r.output);
     CHECK(!strstr(r.output, "softmax"), "a change of 1 %% is reported: %s", r.output);
-    compare("old.json slower.json --threshold=0.5", 1);
-    CHECK(contains_words(r.output, "2 slower"), "%s", r.output);
-    compare("--threshold 25 old.json slower.json", 0);
-    compare("--significance=0 old.json slower.json", 0);
-    compare("old.json faster.json", 0);
-    CHECK(contains_words(r.output, "0 slower, 1 faster"), "%s", r.output);
-    compare("faster.json old.json", 1);
+    compare("old.json slower.json --threshold=0.5", 1, "2 slower");
+    compare("--threshold 25 old.json slower.json", 0, NULL);
+    compare("--significance=0 old.json slower.json", 0, NULL);
+    compare("old.json faster.json", 0, "0 slower, 1 faster");
+    compare("faster.json old.json", 1, NULL);
     CHECK(!contains_words(r.output, "different machines"), "%s", r.output);
     compare("--help >/dev/null; sed 's/a processor/another one/' old.json >there.json && "
             "$T bench compare old.json there.json",
-            0);
-    CHECK(contains_words(r.output, "warning: the files are of different machines|(cpu)"), "%s",
-          r.output);
+            0, "warning: the files are of different machines|(cpu)");
     compare("--help >/dev/null; sed 's/7.1/7.2/' old.json >there.json && $T bench compare "
             "old.json there.json",
-            0);
-    CHECK(contains_words(r.output, "drivers or libraries (devices)"), "%s", r.output);
+            0, "drivers or libraries (devices)");
     compare("--help >/dev/null; sed 's/Tandem 1/Tandem 2/' old.json >there.json && $T bench "
             "compare old.json there.json",
-            0);
+            0, NULL);
     CHECK(!strstr(r.output, "warning"), "%s", r.output);
 }
 
@@ -164,22 +146,18 @@ Test(compare, verdicts) {
 Test(compare, few_samples) {
     make_file("old.json", "fill 1 3,add 1 15,void 1 0");
     make_file("new.json", "fill 9 3,add 1 15,void 1 15");
-    compare("old.json new.json --all", 0);
-    CHECK(
-        contains_words(r.output, "2 rows: 0 slower|1 rows have too few samples|1 without samples"),
-        "%s", r.output);
+    compare("old.json new.json --all", 0,
+            "2 rows: 0 slower|1 rows have too few samples|1 without samples");
     CHECK(strstr(r.output, "fill f32 8x8 (too few samples)\n"), "%s", r.output);
 }
 
 /* Compares two files of these rows, where the format's number is one and then the other; one row is in both. */
 static void check_keys(const char *rows, int one, int other, const char *in_both) {
-    char text[512], line[96];
+    char text[512];
     file_write(folder_path("a.json"), text, (size_t)snprintf(text, sizeof text, rows, one));
     file_write(folder_path("b.json"), text, (size_t)snprintf(text, sizeof text, rows, other));
-    compare("--all a.json b.json", 0);
-    snprintf(line, sizeof line,
-             "1 rows: 0 slower|%s|1 rows only in the old file, 1 only in the new", in_both);
-    CHECK(contains_words(r.output, line), "%s", r.output);
+    compare("--all a.json b.json", 0, NULL);
+    SAYS(formatted("1 rows: 0 slower|%s|1 rows only in the old file, 1 only in the new", in_both));
 }
 
 /* A row of each place is compared with its own, and work of two ranks not with that of four. */
@@ -220,9 +198,8 @@ Test(compare, refused) {
          "damaged: number 1"}};
     for (int i = 0; i < COUNT(files); i++) {
         file_write(folder_path("bad.json"), files[i].text, strlen(files[i].text));
-        compare("good.json bad.json", 2);
-        CHECK(contains_words(r.output, files[i].words), "%s: %s", files[i].text, r.output);
-        compare("bad.json good.json", 2);
+        compare("good.json bad.json", 2, files[i].words);
+        compare("bad.json good.json", 2, NULL);
     }
     static const char *const wrong[][2] = {{"", "two files are compared, and 0 are given"},
                                            {"good.json", "two files are compared, and 1 is given"},
@@ -234,10 +211,8 @@ Test(compare, refused) {
                                            {"--threshold=. good.json good.json", "--threshold ."},
                                            {"--significance 2 good.json good.json", "from 0 to 1"},
                                            {"--treshold 1 good.json good.json", "'--threshold'"}};
-    for (int i = 0; i < COUNT(wrong); i++) {
-        compare(wrong[i][0], 2);
-        CHECK(contains_words(r.output, wrong[i][1]), "%s", r.output);
-    }
+    for (int i = 0; i < COUNT(wrong); i++)
+        compare(wrong[i][0], 2, wrong[i][1]);
 }
 
 /* The benchmark's own files can be compared; a file has no difference from itself. */
@@ -245,8 +220,6 @@ Test(compare, own_files) {
     compare("--help >/dev/null && $T bench --device cpu --op empty,layer_norm --shape 1,8x8 "
             "--dtype f32 "
             "--json a.json >/dev/null 2>&1 && $T bench compare --all a.json a.json",
-            0);
-    CHECK(contains_words(r.output, "3 rows: 0 slower, 0 faster|cpu:0 layer_norm f32 8x8"), "%s",
-          r.output);
+            0, "3 rows: 0 slower, 0 faster|cpu:0 layer_norm f32 8x8");
 }
 #endif

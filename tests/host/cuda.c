@@ -7,14 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(cuda, .init = random_start);
-
-static run_result r;
 
 #define FOLDER TEST_SCRATCH "/cuda"
 #define MISSING                                                                                    \
@@ -23,25 +18,17 @@ static run_result r;
 
 /* A probe on such a machine; `libraries` come before the stand-ins, `extra` is one more change. */
 static void probe_with(const char *machine, const char *libraries, const char *extra,
-                       const char *command, const char *name) {
-    char sim[256], path[2048], visible[] = "CUDA_VISIBLE_DEVICES";
-    const char *argv[] = {TEST_PROBE, command, name, NULL};
-    snprintf(sim, sizeof sim, "TDM_CUDA_SIM=%s", machine);
-    snprintf(path, sizeof path, "TANDEM_LIBRARY_PATH=%s%s" TEST_CUDA_SIM, libraries,
-             *libraries ? ":" : "");
-    /* Nothing is kept: NVIDIA's NVRTC and the stand-in would take one another's kernels for theirs.
-     */
-    const char *changes[] = {ICD_NONE, "TANDEM_CACHE_DIR=/dev/null/none", sim,
-                             path,     extra ? extra : visible,           NULL};
-    check_case("probe %s %s, %s, %s %s", command, name ? name : "", machine, libraries,
-               extra ? extra : "");
-    run_program(changes, argv, 60, &r);
-    CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+                       const char *command, const char *name, const char *words) {
+    /* Nothing is kept: NVIDIA's NVRTC and the stand-in would take one another's kernels for theirs. */
+    const char *changes[] = {
+        formatted("TDM_CUDA_SIM=%s", machine),
+        extra ? extra : "CUDA_VISIBLE_DEVICES",
+        formatted("TANDEM_LIBRARY_PATH=%s%s" TEST_CUDA_SIM, libraries, *libraries ? ":" : ""),
+        ICD_NONE,
+        "TANDEM_CACHE_DIR=/dev/null/none",
+        NULL};
+    probe_gives(changes, command, name, words);
     CHECK(!contains_words(r.output, "cuda_sim:"), "%s", r.output);
-}
-
-static void says(const char *words) {
-    CHECK(contains_words(r.output, words), "lacks one of '%s': %s", words, r.output);
 }
 
 static void says_not(const char *word) {
@@ -69,18 +56,16 @@ Test(cuda, drivers) {
          "|the driver's libraries and its kernel module"}};
     for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
         const char *machine = drivers[i].machine;
-        probe_with(machine, "", NULL, "find", "cuda:0");
-        says("TDM_ERROR_UNAVAILABLE|device \"cuda:0\" does not exist");
-        says(drivers[i].words);
-        probe_with(machine, "", NULL, "diagnose", NULL);
-        says("|no|NVIDIA driver|");
-        says(drivers[i].words);
+        probe_with(machine, "", NULL, "find", "cuda:0",
+                   "TDM_ERROR_UNAVAILABLE|device \"cuda:0\" does not exist");
+        SAYS(drivers[i].words);
+        probe_with(machine, "", NULL, "diagnose", NULL, "|no|NVIDIA driver|");
+        SAYS(drivers[i].words);
         const char *item = strstr(r.output, "|no|NVIDIA driver|"), *end = item;
         if (item) end = strchr(item, '\n');
         const char *advice = item ? strstr(item, drivers[i].advice) : NULL;
         CHECK(advice && end && advice < end, "no advice '%s': %s", drivers[i].advice, r.output);
-        probe_with(machine, "", NULL, "work", "-");
-        says("TDM_OK|cpu:0");
+        probe_with(machine, "", NULL, "work", "-", "TDM_OK|cpu:0");
     }
 }
 
@@ -97,16 +82,13 @@ Test(cuda, no_visible_device) {
         char extra[64], shown[64];
         snprintf(extra, sizeof extra, "CUDA_VISIBLE_DEVICES=%s", values[i]);
         snprintf(shown, sizeof shown, "CUDA_VISIBLE_DEVICES is \"%s\"", values[i]);
-        probe_with("devices=2", "", extra, "find", "cuda:0");
-        says("TDM_ERROR_UNAVAILABLE|no CUDA device|check CUDA_VISIBLE_DEVICES");
-        says(shown);
-        probe_with("devices=2", "", extra, "cards", NULL);
-        says("TDM_OK|gpus:;");
-        probe_with("devices=2", "", extra, "diagnose", NULL);
-        says("|no|NVIDIA driver|");
-        says(shown);
-        probe_with("devices=2", "", extra, "work", "-");
-        says("TDM_OK|cpu:0");
+        probe_with("devices=2", "", extra, "find", "cuda:0",
+                   "TDM_ERROR_UNAVAILABLE|no CUDA device|check CUDA_VISIBLE_DEVICES");
+        SAYS(shown);
+        probe_with("devices=2", "", extra, "cards", NULL, "TDM_OK|gpus:;");
+        probe_with("devices=2", "", extra, "diagnose", NULL, "|no|NVIDIA driver|");
+        SAYS(shown);
+        probe_with("devices=2", "", extra, "work", "-", "TDM_OK|cpu:0");
     }
 }
 
@@ -122,27 +104,23 @@ Test(cuda, visible_devices) {
                  {"1,-1,0", SECOND, NULL},
                  {"1,GPU-ff,0", SECOND, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char extra[128], words[256];
+        char extra[128];
         snprintf(extra, sizeof extra, "CUDA_VISIBLE_DEVICES=%s", cases[i].value);
-        probe_with("devices=2", "", extra, "cards", NULL);
-        snprintf(words, sizeof words, "\ncuda:0 name=Simulated GPU %d %s",
-                 strcmp(cases[i].first, SECOND) == 0, cases[i].first);
-        says(words);
+        probe_with("devices=2", "", extra, "cards", NULL, NULL);
+        SAYS(formatted("\ncuda:0 name=Simulated GPU %d %s", strcmp(cases[i].first, SECOND) == 0,
+                       cases[i].first));
         if (cases[i].second) {
-            says(cases[i].second);
-            says("gpus: cuda:0 cuda:1;");
+            SAYS(cases[i].second);
+            SAYS("gpus: cuda:0 cuda:1;");
         } else {
-            says("gpus: cuda:0;");
-            probe_with("devices=2", "", extra, "find", "cuda:1");
-            says("TDM_ERROR_NOT_FOUND|(listed: cuda:0, cpu:0; `tdm doctor` says why)");
+            SAYS("gpus: cuda:0;");
+            probe_with("devices=2", "", extra, "find", "cuda:1",
+                       "TDM_ERROR_NOT_FOUND|(listed: cuda:0, cpu:0; `tdm doctor` says why)");
         }
-        probe_with("devices=2", "", extra, "work", "cuda:0");
-        says("TDM_OK|cuda:0");
+        probe_with("devices=2", "", extra, "work", "cuda:0", "TDM_OK|cuda:0");
         /* and where the doctor is asked, the variable is what may be wrong */
-        probe_with("devices=2", "", extra, "diagnose", NULL);
-        snprintf(words, sizeof words, "|ok|NVIDIA driver|CUDA_VISIBLE_DEVICES is \"%s\"",
-                 cases[i].value);
-        says(words);
+        probe_with("devices=2", "", extra, "diagnose", NULL, NULL);
+        SAYS(formatted("|ok|NVIDIA driver|CUDA_VISIBLE_DEVICES is \"%s\"", cases[i].value));
     }
 }
 
@@ -160,27 +138,24 @@ Test(cuda, files) {
           "/foreign && cd " FOLDER " && for l in cudart nvrtc cublas cublasLt; do "
           "echo text >text/lib$l.so.13 || exit 1; done && "
           "ln -s libtandem.so foreign/libcudart.so.13 && cp " TEST_LIBRARY " foreign/libtandem.so");
-    probe_with("devices=2", FOLDER "/text", NULL, "work", "cuda:0");
-    says("TDM_OK|cuda:0");
-    probe_with("devices=2", FOLDER "/text", NULL, "diagnose", NULL);
-    says("|ok|libcudart.so.13 (the CUDA runtime)|" TEST_CUDA_SIM);
-    probe_with("devices=2", FOLDER "/foreign", NULL, "find", "cuda:0");
-    says("TDM_ERROR_UNAVAILABLE|" FOLDER "/foreign/libcudart.so.13 has no function cuda|"
-         "install the run-time libraries of CUDA 11.8, 12 or 13|TANDEM_LIBRARY_PATH");
+    probe_with("devices=2", FOLDER "/text", NULL, "work", "cuda:0", "TDM_OK|cuda:0");
+    probe_with("devices=2", FOLDER "/text", NULL, "diagnose", NULL,
+               "|ok|libcudart.so.13 (the CUDA runtime)|" TEST_CUDA_SIM);
+    probe_with("devices=2", FOLDER "/foreign", NULL, "find", "cuda:0",
+               "TDM_ERROR_UNAVAILABLE|" FOLDER "/foreign/libcudart.so.13 has no function cuda|"
+               "install the run-time libraries of CUDA 11.8, 12 or 13|TANDEM_LIBRARY_PATH");
     /* which is reported however many others are missing */
     probe_with("devices=2", MISSING "/1:" MISSING "/2:" MISSING "/3:" FOLDER "/foreign", NULL,
-               "find", "cuda:0");
-    says("TDM_ERROR_UNAVAILABLE|" FOLDER "/foreign/libcudart.so.13 has no function cuda|; ");
-    probe_with("runtime=11040", "", NULL, "find", "cuda:0");
-    says("TDM_ERROR_UNAVAILABLE|" TEST_CUDA_SIM "/libcudart.so.13 is of CUDA 11.4|"
-         "Tandem needs CUDA 11.8, 12 or 13|TANDEM_LIBRARY_PATH");
-    probe_with("runtime=11040", "", NULL, "diagnose", NULL);
-    says("|no|libcudart.so.13|is of CUDA 11.4");
-    says("NVIDIA's cuBLASLt|not looked for, because the CUDA runtime cannot be used");
-    probe_with("cublas=12", "", NULL, "work", "cuda:0");
-    says("TDM_OK|cuda:0");
-    probe_with("cublas=12", "", NULL, "diagnose", NULL);
-    says("|no|libcublasLt.so.13|is of major version 12|needs 13");
+               "find", "cuda:0",
+               "TDM_ERROR_UNAVAILABLE|" FOLDER "/foreign/libcudart.so.13 has no function cuda|; ");
+    probe_with("runtime=11040", "", NULL, "find", "cuda:0",
+               "TDM_ERROR_UNAVAILABLE|" TEST_CUDA_SIM "/libcudart.so.13 is of CUDA 11.4|"
+               "Tandem needs CUDA 11.8, 12 or 13|TANDEM_LIBRARY_PATH");
+    probe_with("runtime=11040", "", NULL, "diagnose", NULL, "|no|libcudart.so.13|is of CUDA 11.4");
+    SAYS("NVIDIA's cuBLASLt|not looked for, because the CUDA runtime cannot be used");
+    probe_with("cublas=12", "", NULL, "work", "cuda:0", "TDM_OK|cuda:0");
+    probe_with("cublas=12", "", NULL, "diagnose", NULL,
+               "|no|libcublasLt.so.13|is of major version 12|needs 13");
 }
 
 /* The libraries of each version of CUDA that Tandem loads, by their own names. */
@@ -196,16 +171,13 @@ Test(cuda, versions) {
          {"libcudart.so.12", "libnvrtc.so.12", "libcublasLt.so.12", "libcublas.so.12"}},
         {"", "", {"libcudart.so.13", "libnvrtc.so.13", "libcublasLt.so.13", "libcublas.so.13"}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        probe_with("devices=2", rows[i].before, NULL, "work", "cuda:0");
-        says("TDM_OK|cuda:0");
-        probe_with("devices=2", rows[i].before, "TANDEM_BLAS=cublas", "work", "cuda:0");
-        says("TDM_OK|cuda:0");
-        probe_with("devices=2", rows[i].before, NULL, "diagnose", NULL);
+        probe_with("devices=2", rows[i].before, NULL, "work", "cuda:0", "TDM_OK|cuda:0");
+        probe_with("devices=2", rows[i].before, "TANDEM_BLAS=cublas", "work", "cuda:0",
+                   "TDM_OK|cuda:0");
+        probe_with("devices=2", rows[i].before, NULL, "diagnose", NULL, NULL);
         for (int file = 0; file < 4; file++) {
-            char words[512];
-            snprintf(words, sizeof words, "|ok|%s (|" TEST_CUDA_SIM "%s/%s", rows[i].files[file],
-                     rows[i].folder, rows[i].files[file]);
-            says(words);
+            SAYS(formatted("|ok|%s (|" TEST_CUDA_SIM "%s/%s", rows[i].files[file], rows[i].folder,
+                           rows[i].files[file]));
         }
     }
 }
@@ -214,14 +186,15 @@ Test(cuda, versions) {
 Test(cuda, versions_are_not_mixed) {
     shell("rm -rf " FOLDER "/alone12 && mkdir -p " FOLDER "/alone12 && ln -s " TEST_CUDA_SIM
           "/12/libcudart.so.12 " FOLDER "/alone12");
-    probe_with("devices=2", FOLDER "/alone12", NULL, "work", "cuda:0");
-    says("TDM_ERROR_UNAVAILABLE|NVRTC was not found|libnvrtc.so.12|install the CUDA 12 toolkit");
+    probe_with(
+        "devices=2", FOLDER "/alone12", NULL, "work", "cuda:0",
+        "TDM_ERROR_UNAVAILABLE|NVRTC was not found|libnvrtc.so.12|install the CUDA 12 toolkit");
     says_not("libnvrtc.so.13");
     /* older libraries of the toolkit after newer ones, and before */
-    probe_with("devices=2", TEST_CUDA_SIM "/12:" TEST_CUDA_SIM "/11", NULL, "diagnose", NULL);
-    says("|ok|libcudart.so.12 (|ok|libnvrtc.so.12 (|ok|libcublasLt.so.12 (");
-    probe_with("devices=2", TEST_CUDA_SIM "/11:" TEST_CUDA_SIM "/12", NULL, "diagnose", NULL);
-    says("|ok|libcudart.so.11.0 (|ok|libnvrtc.so.11.2 (|ok|libcublasLt.so.11 (");
+    probe_with("devices=2", TEST_CUDA_SIM "/12:" TEST_CUDA_SIM "/11", NULL, "diagnose", NULL,
+               "|ok|libcudart.so.12 (|ok|libnvrtc.so.12 (|ok|libcublasLt.so.12 (");
+    probe_with("devices=2", TEST_CUDA_SIM "/11:" TEST_CUDA_SIM "/12", NULL, "diagnose", NULL,
+               "|ok|libcudart.so.11.0 (|ok|libnvrtc.so.11.2 (|ok|libcublasLt.so.11 (");
 }
 
 /* A driver that is too old to report a device's UUID or a kernel's arguments is good enough; one
@@ -230,20 +203,20 @@ Test(cuda, versions_are_not_mixed) {
 Test(cuda, old_drivers) {
     static const char old[] = "LD_LIBRARY_PATH=" TEST_CUDA_SIM "/old_driver";
     static const char lame[] = "LD_LIBRARY_PATH=" TEST_CUDA_SIM "/lame_driver";
-    probe_with("devices=2 driver=11030 skew=8", TEST_CUDA_SIM "/11", old, "work", "cuda:0");
-    says("TDM_OK|cuda:0");
-    probe_with("devices=2 driver=11030", TEST_CUDA_SIM "/11", old, "cards", NULL);
-    says("\ncuda:0 name=Simulated GPU 0 uuid= pci=0000:10:00.0;");
-    probe_with("devices=2", "", lame, "find", "cuda:0");
-    says("TDM_ERROR_UNAVAILABLE|" TEST_CUDA_SIM "/lame_driver/libcuda.so.1 has no function "
-         "cuFuncGetAttribute|update the NVIDIA driver");
-    probe_with("devices=2", "", lame, "diagnose", NULL);
-    says("|no|NVIDIA driver|has no function cuFuncGetAttribute");
+    probe_with("devices=2 driver=11030 skew=8", TEST_CUDA_SIM "/11", old, "work", "cuda:0",
+               "TDM_OK|cuda:0");
+    probe_with("devices=2 driver=11030", TEST_CUDA_SIM "/11", old, "cards", NULL,
+               "\ncuda:0 name=Simulated GPU 0 uuid= pci=0000:10:00.0;");
+    probe_with("devices=2", "", lame, "find", "cuda:0",
+               "TDM_ERROR_UNAVAILABLE|" TEST_CUDA_SIM "/lame_driver/libcuda.so.1 has no function "
+               "cuFuncGetAttribute|update the NVIDIA driver");
+    probe_with("devices=2", "", lame, "diagnose", NULL,
+               "|no|NVIDIA driver|has no function cuFuncGetAttribute");
 }
 
 Test(cuda, nvrtc_without_builtins) {
-    probe_with("builtins=0", "", NULL, "work", "cuda:0");
-    says("TDM_ERROR_UNAVAILABLE|libnvrtc-builtins.so|install it|LD_LIBRARY_PATH");
+    probe_with("builtins=0", "", NULL, "work", "cuda:0",
+               "TDM_ERROR_UNAVAILABLE|libnvrtc-builtins.so|install it|LD_LIBRARY_PATH");
 }
 
 #ifdef TEST_NVRTC
@@ -259,12 +232,12 @@ Test(cuda, nvidias_nvrtc) {
     const char *machine = TEST_NVRTC_MAJOR == 13   ? "devices=1"
                           : TEST_NVRTC_MAJOR == 12 ? "devices=1 runtime=12040"
                                                    : "devices=1 runtime=11080";
-    probe_with(machine, FOLDER "/alone", hidden, "work", "cuda:0");
-    says("TDM_ERROR_UNAVAILABLE|cuda:0|libnvrtc-builtins.so|install it next to|LD_LIBRARY_PATH|"
-         "failed to open " TEST_NVRTC_BUILTINS_NAME);
+    probe_with(
+        machine, FOLDER "/alone", hidden, "work", "cuda:0",
+        "TDM_ERROR_UNAVAILABLE|cuda:0|libnvrtc-builtins.so|install it next to|LD_LIBRARY_PATH|"
+        "failed to open " TEST_NVRTC_BUILTINS_NAME);
     /* next to NVRTC is good enough, wherever that was found */
-    probe_with(machine, FOLDER "/both", hidden, "work", "cuda:0");
-    says("TDM_ERROR_COMPILE|error 200");
+    probe_with(machine, FOLDER "/both", hidden, "work", "cuda:0", "TDM_ERROR_COMPILE|error 200");
     says_not("builtins");
 }
 #endif
@@ -275,20 +248,15 @@ Test(cuda, nvidias_nvrtc) {
 /* In a forked child every call says so and none reaches CUDA, which the simulator would report; the
  * parent goes on. */
 Test(cuda, fork_after_use) {
-    probe_with("delay=500", "", NULL, "fork", "cuda:0");
-    int forked = 0;
-    for (const char *at = r.output; (at = strstr(at, "TDM_ERROR_FORKED\n")); at++)
-        forked++;
+    probe_with("delay=500", "", NULL, "fork", "cuda:0", NULL);
+    const int forked = times("TDM_ERROR_FORKED\n");
     CHECK(forked == 11, "%d of 11 calls said so: %s", forked, r.output);
     CHECK(strstr(r.output, "child ends\nparent:\nTDM_OK"), "%s", r.output);
 }
 
 /* The process ends with everything still open, and while another thread has work in flight. */
 Test(cuda, ending) {
-    probe_with("delay=500", "", NULL, "exit", "cuda:0");
-    says("TDM_OK|cuda:0");
-    for (int i = 0; i < 5; i++) {
-        probe_with("delay=2000", "", NULL, "thread", "cuda:0");
-        says("TDM_OK|cuda:0");
-    }
+    probe_with("delay=500", "", NULL, "exit", "cuda:0", "TDM_OK|cuda:0");
+    for (int i = 0; i < 5; i++)
+        probe_with("delay=2000", "", NULL, "thread", "cuda:0", "TDM_OK|cuda:0");
 }

@@ -9,33 +9,26 @@
 
 #include <report/csv.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(devices, .init = random_start);
 
-static run_result r;
-
-static void shell(const char *command, int status) {
+static void shell(const char *command, int status, const char *words) {
     const char *changes[] = {
         ICD_POCL, CACHE, "T=" TEST_PROGRAM, "TANDEM_CPU_DEVICES=2", "NO_COLOR", "TERM=xterm", NULL};
-    check_case("%s", command);
-    run_shell(changes, command, 120, &r);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    gives_with(changes, command, status, words);
 }
 
 /* A line for each device, with the names of the JSON, in which a dot may stand for '_'. */
 Test(devices, query) {
-    shell("$T devices --query id,memory.free,usage.memory.used,pci --format=csv", 0);
+    shell("$T devices --query id,memory.free,usage.memory.used,pci --format=csv", 0, NULL);
     CHECK(strncmp(r.output, "id,memory_free,usage.memory_used,pci\n", 37) == 0, "%s", r.output);
-    CHECK(contains_words(r.output, "\ncpu:0,|\ncpu:1,"), "%s", r.output);
-    shell("$T devices --query=index,backend --format csv | grep cpu", 0);
+    SAYS("\ncpu:0,|\ncpu:1,");
+    shell("$T devices --query=index,backend --format csv | grep cpu", 0, NULL);
     CHECK(strcmp(r.output, "0,cpu\n1,cpu\n") == 0, "%s", r.output);
-    shell("$T devices --query backend,compute_units,index | grep -E 'backend|cpu'", 0);
+    shell("$T devices --query backend,compute_units,index | grep -E 'backend|cpu'", 0, NULL);
     CHECK(strncmp(r.output, "backend  compute_units  index\ncpu  ", 35) == 0, "%s", r.output);
-    shell("$T devices --query id --format jsonl | tail -1", 0);
+    shell("$T devices --query id --format jsonl | tail -1", 0, NULL);
     CHECK(strcmp(r.output, "{\"id\": \"cpu:1\"}\n") == 0, "%s", r.output);
     /* the same in all formats, and nothing of a device is left out */
     shell("D=$(mktemp -d); for f in csv json jsonl; do $T devices --format $f --query "
@@ -53,11 +46,10 @@ Test(devices, query) {
           "assert lines == document == devices and len(devices) > 1, (lines, devices)\n"
           "assert rows == [{k: text(v) for k, v in l.items()} for l in lines], rows\n"
           "' $D; s=$?; rm -rf $D; exit $s",
-          0);
-    shell("$T devices --query help | grep -c .", 0);
+          0, NULL);
+    shell("$T devices --query help | grep -c .", 0, NULL);
     CHECK(atoi(r.output) >= 28, "%s", r.output);
-    shell("$T devices --query help", 0);
-    CHECK(contains_words(r.output, "usage.utilization|usage.processes|same_as"), "%s", r.output);
+    shell("$T devices --query help", 0, "usage.utilization|usage.processes|same_as");
 }
 
 Test(devices, query_refused) {
@@ -65,14 +57,9 @@ Test(devices, query_refused) {
         {"nam", "--query|'nam'|'name'"}, {"name,", "--query|''"},
         {"name,usage", "'usage'"},       {"name,usage.utilisation", "'usage.utilization'"},
         {"name,help", "'help'"},         {"\"\"", "--query wants a value"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char command[256];
-        snprintf(command, sizeof command, "$T devices --query %s", wrong[i][0]);
-        shell(command, 2);
-        CHECK(contains_words(r.output, wrong[i][1]), "%s", r.output);
-    }
-    shell("$T devices --format yaml", 2);
-    CHECK(contains_words(r.output, "--format|'yaml'"), "%s", r.output);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        shell(formatted("$T devices --query %s", wrong[i][0]), 2, wrong[i][1]);
+    shell("$T devices --format yaml", 2, "--format|'yaml'");
 }
 
 /* Watched csv has one head; a device that cannot be had fails the command as it does the table. */
@@ -80,10 +67,9 @@ Test(devices, query_watched) {
     shell("TANDEM_BACKEND=cpu timeout --preserve-status -s INT 2 $T devices --watch=.2 --query "
           "id,usage.memory_used "
           "--format csv",
-          0);
-    int heads = 0, lines = 0;
-    for (const char *at = r.output; (at = strstr(at, "time,id,usage.memory_used\n")); at++)
-        heads++;
+          0, NULL);
+    const int heads = times("time,id,usage.memory_used\n");
+    int lines = 0;
     for (const char *at = r.output; (at = strstr(at, ",cpu:0,")); at++) {
         /* "2026-11-27T20:25:00+0000" */
         int year = 0, second = -1;
@@ -95,10 +81,9 @@ Test(devices, query_watched) {
     CHECK(heads == 1 && lines >= 2, "%s", r.output);
     shell("TANDEM_BACKEND=cpu timeout --preserve-status -s INT 2 $T devices --watch .2 --query id "
           "--format json",
-          0);
+          0, NULL);
     CHECK(strchr(r.output, '\n') && strncmp(r.output, "[{\"id\":", 7) == 0, "%s", r.output);
-    shell("TANDEM_DEVICE=cuda:99 $T devices --query id --format csv", 1);
-    CHECK(contains_words(r.output, "cuda:99|cpu:1"), "%s", r.output);
+    shell("TANDEM_DEVICE=cuda:99 $T devices --query id --format csv", 1, "cuda:99|cpu:1");
 }
 
 #ifdef TEST_OPENCL_SIM
@@ -107,7 +92,7 @@ Test(devices, of_amd) {
     shell("TANDEM_LIBRARY_PATH=" TEST_OPENCL_SIM " TANDEM_BACKEND=opencl "
           "TDM_OPENCL_SIM='devices=2 pci0=0:0a:00.1 pci_by0=amd pci1=0:0b:00.0' "
           "$T devices --query pci,memory_free --format csv",
-          0);
+          0, NULL);
     CHECK(strcmp(r.output, "pci,memory_free\n0000:0a:00.1,6442450944\n0000:0b:00.0,\n") == 0, "%s",
           r.output);
 }
@@ -138,16 +123,12 @@ Test(devices, colours) {
         "python3 -c 'import pty, sys; sys.exit(pty.spawn([\"'$T'\", \"doctor\"]) "
         ">> 8)'";
     static const char *const plain[] = {"NO_COLOR=1", "TERM=dumb"};
-    char command[512];
-    snprintf(command, sizeof command, "TANDEM_BACKEND=cpu %s", doctor);
-    shell(command, 0);
-    CHECK(contains_words(r.output, "\033[32m[ok]\033[0m cpu:0"), "%s", r.output);
+    shell(formatted("TANDEM_BACKEND=cpu %s", doctor), 0, "\033[32m[ok]\033[0m cpu:0");
     for (int i = 0; i < 2; i++) {
-        snprintf(command, sizeof command, "%s TANDEM_BACKEND=cpu %s", plain[i], doctor);
-        shell(command, 0);
+        shell(formatted("%s TANDEM_BACKEND=cpu %s", plain[i], doctor), 0, NULL);
         CHECK(!strchr(r.output, '\033') && strstr(r.output, "[ok] cpu:0"), "%s", r.output);
     }
-    shell("TANDEM_BACKEND=cpu $T doctor", 0);
+    shell("TANDEM_BACKEND=cpu $T doctor", 0, NULL);
     CHECK(!strchr(r.output, '\033'), "%s", r.output);
 }
 #endif

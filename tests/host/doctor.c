@@ -32,33 +32,25 @@ TestSuite(doctor, .init = start, .fini = shell_stop);
 
 /* The only driver is the one that misbehaves so. */
 static void install_sim(const char *behaviour) {
-    char command[1024];
-    snprintf(command, sizeof command, "rm -rf $D/icd/*; echo " SIM "%s.so > $D/icd/sim.icd",
-             behaviour);
-    shell(command);
+    shell(formatted("rm -rf $D/icd/*; echo " SIM "%s.so > $D/icd/sim.icd", behaviour));
 }
 
 /* Runs the program with these drivers, without CUDA, and with a folder for temporary files that it
  * has to leave empty. */
-static void tdm(const char *arguments, int status) {
+static void tdm(const char *arguments, int status, const char *words) {
     const char *changes[] = {vendors, "TANDEM_BACKEND=opencl,cpu", temporary, cache, changed, NULL};
     const char *look[] = {folder, NULL};
     static run_result left;
-    char command[2048];
-    snprintf(command, sizeof command, "'%s' %s", TEST_PROGRAM, arguments);
-    run_shell(changes, command, 120, &r);
-    CHECK(r.exit_status == status, "tdm %s: exit status %d, not %d: %s", arguments, r.exit_status,
-          status, r.output);
+    gives_with(changes, formatted(TEST_PROGRAM " %s", arguments), status, words);
     run_shell(look, "ls -A $D/tmp", 30, &left);
     CHECK(!left.output[0], "tdm %s left %s", arguments, left.output);
 }
 
 /* The doctor with that driver, which is at fault. In the short time that it has, no compiler is started for cpu. */
 static void examine(const char *behaviour, bool judges) {
-    check_case("doctor, %s", behaviour);
     install_sim(behaviour);
     changed = "TANDEM_CPU_COMPILER=none";
-    tdm(judges ? "doctor " LIMIT : "doctor --quick " LIMIT, 1);
+    tdm(judges ? "doctor " LIMIT : "doctor --quick " LIMIT, 1, NULL);
     changed = NULL;
 }
 
@@ -100,13 +92,12 @@ Test(doctor, drivers_that_end_the_process) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *behaviour = cases[i].behaviour;
-        char words[512];
         examine(behaviour, false);
-        snprintf(words, sizeof words, "/sim.icd|lib%s.so|advice|%s", behaviour, cases[i].words);
-        CHECK(has_item("[!!]", words), "not named: %s", r.output);
+        CHECK(has_item("[!!]", formatted("/sim.icd|lib%s.so|advice|%s", behaviour, cases[i].words)),
+              "not named: %s", r.output);
         CHECK(has_item("[ok] cpu:0", "results are right; products by"), "cpu:0 suffered: %s",
               r.output);
-        CHECK(contains_words(r.output, "Default device: cpu:0"), "%s", r.output);
+        SAYS("Default device: cpu:0");
         has_no_control_bytes();
     }
 }
@@ -147,14 +138,12 @@ Test(doctor, drivers_without_devices) {
         {"devices_1e9", "simulated platform|1000000000 devices"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char words[512];
-        examine(cases[i].behaviour, false);
-        snprintf(words, sizeof words, "/sim.icd|advice|lib%s.so|%s", cases[i].behaviour,
-                 cases[i].words);
-        CHECK(has_item("[!!]", words), "not named: %s", r.output);
+        const char *behaviour = cases[i].behaviour;
+        examine(behaviour, false);
+        CHECK(has_item("[!!]", formatted("/sim.icd|lib%s.so|advice|%s", behaviour, cases[i].words)),
+              "not named: %s", r.output);
         /* and no harm to the library, which lists the rest */
-        tdm("devices", 0);
-        CHECK(contains_words(r.output, "opencl 0, cpu 1|cpu:0 *"), "%s", r.output);
+        tdm("devices", 0, "opencl 0, cpu 1|cpu:0 *");
     }
 }
 
@@ -163,9 +152,7 @@ Test(doctor, control_bytes) {
     static const char *const commands[] = {"doctor", "devices", "devices --json", "doctor --json"};
     install_sim("control");
     for (int i = 0; i < 4; i++) {
-        check_case("%s", commands[i]);
-        tdm(commands[i], strncmp(commands[i], "doctor", 6) == 0 ? 1 : 0);
-        CHECK(contains_words(r.output, "simulated device?[31m"), "%s", r.output);
+        tdm(commands[i], strncmp(commands[i], "doctor", 6) == 0 ? 1 : 0, "simulated device?[31m");
         has_no_control_bytes();
         if (!strstr(commands[i], "json")) continue;
         json_error_t error;
@@ -176,7 +163,7 @@ Test(doctor, control_bytes) {
     const char *changes[] = {vendors, cache, NULL};
     const char *probe[] = {TEST_PROBE, "list", NULL};
     run_program(changes, probe, 60, &r);
-    CHECK(contains_words(r.output, "opencl:0"), "%s", r.output);
+    SAYS("opencl:0");
     has_no_control_bytes();
     /* a variable that is refused is reported with its value */
     const char *odd[] = {vendors, "TANDEM_DEVICE=\033[31m\xff", NULL};
@@ -186,7 +173,7 @@ Test(doctor, control_bytes) {
     has_no_control_bytes();
     /* a name of 1e18 bytes is none */
     install_sim("name_1e18");
-    tdm("doctor", 1);
+    tdm("doctor", 1, NULL);
     CHECK(has_item("[!!] opencl:0", "a device without a name"), "%s", r.output);
 }
 
@@ -210,27 +197,23 @@ Test(doctor, files_that_are_no_drivers) {
         {"echo /etc/passwd > x.icd", "/etc/passwd|does not open", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char command[1024];
-        check_case("%s", cases[i].make);
-        snprintf(command, sizeof command, "rm -rf $D/icd/*; cd $D/icd && %s", cases[i].make);
-        shell(command);
-        tdm("doctor --quick " LIMIT, 1);
+        shell(formatted("rm -rf $D/icd/*; cd $D/icd && %s", cases[i].make));
+        tdm("doctor --quick " LIMIT, 1, NULL);
         CHECK(has_item("[!!]", "x.icd|advice") && has_item("[!!]", cases[i].words), "not named: %s",
               r.output);
         /* No program hangs, even without a child process that tries the driver. */
-        tdm("devices", 0);
+        tdm("devices", 0, NULL);
         CHECK(contains_words(r.output, "cpu:0 *") && !contains_words(r.output, "trying each"), "%s",
               r.output);
         const char *changes[] = {vendors, cache, NULL};
         const char *probe[] = {TEST_PROBE, "find", "opencl:0", NULL};
         run_program(changes, probe, 60, &r);
-        CHECK(contains_words(r.output, cases[i].is_harmless ? "TDM_ERROR_" : "FIFO|/x.icd|remove"),
-              "%s", r.output);
+        SAYS(cases[i].is_harmless ? "TDM_ERROR_" : "FIFO|/x.icd|remove");
     }
     /* One that cannot be read, unless root runs the test, which can read everything. */
     shell("cd $D/icd && rm -rf * && : > x.icd && chmod 0 x.icd && cat x.icd && echo readable");
     bool readable = strstr(r.output, "readable");
-    tdm("doctor", 1);
+    tdm("doctor", 1, NULL);
     CHECK(has_item("[!!]", readable ? "x.icd|is empty" : "x.icd|cannot be read|denied"), "%s",
           r.output);
 }
@@ -240,16 +223,14 @@ Test(doctor, good_next_to_bad) {
     static const char *const bad[] = {"list_segv", "list_hang", "build_abort"};
     for (int i = 0; i < 3; i++) {
         bool lists = strncmp(bad[i], "build", 5) == 0;
-        check_case("pocl next to %s", bad[i]);
         install_sim(bad[i]);
         shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/zzz.icd");
-        tdm("doctor --timeout 20", 1);
+        tdm("doctor --timeout 20", 1, NULL);
         CHECK(has_item("[ok]", "/zzz.icd|1 device"), "%s", r.output);
         CHECK(has_item("[ok] opencl:", "Portable Computing Language|results are right"), "%s",
               r.output);
         CHECK(has_item("[!!]", lists ? "opencl:0|sim.icd" : "/sim.icd"), "%s", r.output);
-        tdm("devices " LIMIT, lists ? 0 : 1);
-        CHECK(contains_words(r.output, "opencl:0|cpu:0"), "%s", r.output);
+        tdm("devices " LIMIT, lists ? 0 : 1, "opencl:0|cpu:0");
         CHECK(lists || contains_words(r.output, "sim.icd|opencl 1, cpu 1|advice"), "%s", r.output);
     }
 }
@@ -264,42 +245,31 @@ Test(doctor, other_commands_name_the_culprit) {
                  {"list_exit", "exit(0)"},
                  {"end_segv", "SIGSEGV"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char words[256];
-        check_case("devices, %s", cases[i].behaviour);
         install_sim(cases[i].behaviour);
-        tdm("devices " LIMIT, 1);
-        snprintf(words, sizeof words, "cpu:0|/sim.icd|lib%s.so|advice|%s", cases[i].behaviour,
-                 cases[i].words);
-        CHECK(contains_words(r.output, words), "%s", r.output);
-        tdm("devices --json " LIMIT " 2>/dev/null", 1);
+        tdm("devices " LIMIT, 1,
+            formatted("cpu:0|/sim.icd|lib%s.so|advice|%s", cases[i].behaviour, cases[i].words));
+        tdm("devices --json " LIMIT " 2>/dev/null", 1, NULL);
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL);
         CHECK(root, "no JSON: %s", r.output);
         json_decref(root);
     }
-    check_case("bench");
     install_sim("list_segv");
-    tdm("bench --op fill --dtype f32 --device cpu", 1);
-    CHECK(contains_words(r.output, "tdm bench|SIGSEGV|/sim.icd|liblist_segv.so"), "%s", r.output);
-    check_case("cache warm");
-    tdm("cache warm cpu", 1);
-    CHECK(contains_words(r.output, "tdm cache|SIGSEGV|/sim.icd|liblist_segv.so"), "%s", r.output);
-    check_case("bench, in a kernel");
+    tdm("bench --op fill --dtype f32 --device cpu", 1,
+        "tdm bench|SIGSEGV|/sim.icd|liblist_segv.so");
+    tdm("cache warm cpu", 1, "tdm cache|SIGSEGV|/sim.icd|liblist_segv.so");
     install_sim("build_abort");
     /* AddressSanitizer would make an exit status of the signal */
     const char *set = getenv("ASAN_OPTIONS");
-    char options[512];
-    snprintf(options, sizeof options, "%s:handle_segv=0", set ? set : "");
-    setenv("ASAN_OPTIONS", options, 1);
-    tdm("bench --op layer_norm --dtype f32 --device opencl:0", 1);
-    CHECK(contains_words(r.output, "tdm bench: ended by SIG|devices were used|tdm doctor"), "%s",
-          r.output);
+    setenv("ASAN_OPTIONS", formatted("%s:handle_segv=0", set ? set : ""), 1);
+    tdm("bench --op layer_norm --dtype f32 --device opencl:0", 1,
+        "tdm bench: ended by SIG|devices were used|tdm doctor");
 }
 
 /* All that is installed works: 0, and a kernel was compiled, whatever caches hold. */
 Test(doctor, all_good) {
     shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/");
     for (int i = 0; i < 2; i++) {
-        tdm("doctor --json 2>/dev/null", 0);
+        tdm("doctor --json 2>/dev/null", 0, NULL);
         json_error_t error;
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
         CHECK(root, "no JSON: %s in %s", error.text, r.output);
@@ -320,7 +290,7 @@ Test(doctor, all_good) {
     }
     /* Nothing installed is no failure. */
     shell("rm -rf $D/icd/*");
-    tdm("doctor", 0);
+    tdm("doctor", 0, NULL);
     CHECK(has_item("[--]", "/icd|no .icd file|install"), "%s", r.output);
 }
 
@@ -334,22 +304,22 @@ Test(doctor, cache_that_cannot_be_written) {
     const bool read_only = root && access("/proc/sys", W_OK) != 0 && errno == EROFS;
     shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/; mkdir -m 500 $D/cache");
     if (root) snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=/proc/sys");
-    tdm("doctor --quick", read_only ? 0 : 1);
+    tdm("doctor --quick", read_only ? 0 : 1, NULL);
     CHECK(read_only ? has_item("[ok]", "cache directory|read-only, so that nothing more is kept")
                     : has_item("[!!]", "cache directory|cannot be written: |nothing is kept"),
           "%s", r.output);
     const char *changes[] = {vendors, cache, "TANDEM_LOG=warn", NULL};
     run_shell(changes, TEST_PROBE " work opencl:0", 120, &r);
-    CHECK(contains_words(r.output, "TDM_OK|warning: an entry is not kept in /"), "%s", r.output);
+    SAYS("TDM_OK|warning: an entry is not kept in /");
     /* nothing is left of the trial */
     snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/other", folder + 2);
-    tdm("doctor --quick", 0);
+    tdm("doctor --quick", 0, NULL);
     CHECK(has_item("[ok]", "cache directory"), "%s", r.output);
     shell("ls -A $D/other | grep -v '^holders$'");
     CHECK(!r.output[0], "left: %s", r.output);
     /* a limit on the size of files, which ends a process that goes past it by a signal */
     shell("ulimit -f 0; " TEST_PROGRAM " doctor --quick 2>&1 | cat");
-    CHECK(contains_words(r.output, "/other|cannot be written: File too large"), "%s", r.output);
+    SAYS("/other|cannot be written: File too large");
 }
 
 /* The C compiler of the cpu backend, and what follows where there is none: a wish, or nothing that is installed, is no
@@ -369,13 +339,12 @@ Test(doctor, c_compiler) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char item[128];
-        check_case("%s", cases[i].changed);
         changed = cases[i].changed;
-        tdm("doctor --quick", cases[i].status); /* which runs no kernel that would need it */
+        tdm("doctor --quick", cases[i].status, NULL); /* which runs no kernel that would need it */
         snprintf(item, sizeof item, "%s C compiler", cases[i].mark);
         CHECK(has_item(item, cases[i].words) && has_item(item, cases[i].advice), "%s", r.output);
         CHECK(has_item(item, "advice") == (cases[i].advice[0] != 0), "%s", r.output);
-        tdm("doctor --quick --json 2>/dev/null", cases[i].status);
+        tdm("doctor --quick --json 2>/dev/null", cases[i].status, NULL);
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL), *one = NULL;
         size_t index = 0, count = 0;
         json_array_foreach(json_object_get(root, "diagnostics"), index, one) {
@@ -397,14 +366,13 @@ Test(doctor, c_compiler) {
  * counts as none. */
 Test(doctor, library_in_a_variable) {
     snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=" SIM "list_segv.so");
-    tdm("doctor", 1);
+    tdm("doctor", 1, NULL);
     CHECK(has_item("[!!] OCL_ICD_VENDORS", "liblist_segv.so|SIGSEGV"), "%s", r.output);
     snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=" SIM "silent.so");
-    tdm("doctor", 1);
+    tdm("doctor", 1, NULL);
     CHECK(has_item("[ok] OCL_ICD_VENDORS", "libsilent.so|1 device"), "%s", r.output);
     CHECK(has_item("[!!] opencl:0", "results are wrong|libsilent.so"), "%s", r.output);
-    tdm("devices", 0);
-    CHECK(contains_words(r.output, "opencl:0 *"), "%s", r.output);
+    tdm("devices", 0, "opencl:0 *");
     shell("TANDEM_BACKEND=opencl OCL_ICD_VENDORS= " TEST_PROGRAM " doctor --quick --json");
     CHECK(contains_words(r.output, "\"diagnostics\"") &&
               !contains_words(r.output, "OCL_ICD_VENDORS"),
@@ -416,16 +384,13 @@ Test(doctor, interrupted) {
     install_sim("list_hang");
     static const char *const commands[] = {"doctor", "devices"};
     for (int i = 0; i < 2; i++) {
-        char arguments[256];
-        check_case("%s", commands[i]);
         /* no shell between timeout and the program, whose status is wanted */
-        snprintf(arguments, sizeof arguments, "--version >/dev/null; timeout -s TERM 1 '%s' %s",
-                 TEST_PROGRAM, commands[i]);
-        tdm(arguments, 124);
-        snprintf(arguments, sizeof arguments,
-                 "--version >/dev/null; timeout --preserve-status -s TERM 1 '%s' %s; test $? = 143",
-                 TEST_PROGRAM, commands[i]);
-        tdm(arguments, 0);
+        tdm(formatted("--version >/dev/null; timeout -s TERM 1 '%s' %s", TEST_PROGRAM, commands[i]),
+            124, NULL);
+        tdm(formatted(
+                "--version >/dev/null; timeout --preserve-status -s TERM 1 '%s' %s; test $? = 143",
+                TEST_PROGRAM, commands[i]),
+            0, NULL);
         shell("sleep 0.2; grep -las tdm..child $(grep -ls $D/tmp /proc/[0-9]*/environ | "
               "sed s/environ/cmdline/) /dev/null");
         CHECK(!r.output[0], "still running: %s", r.output);
@@ -436,8 +401,8 @@ Test(doctor, interrupted) {
 Test(doctor, reader_ends) {
     install_sim("list_segv");
     shell("for i in 1 2 3 4 5 6 7 8; do cp $D/icd/sim.icd $D/icd/$i.icd; done");
-    tdm("doctor --quick --json | true", 0);
-    tdm("devices 2>&1 | head -n 1", 0);
+    tdm("doctor --quick --json | true", 0, NULL);
+    tdm("devices 2>&1 | head -n 1", 0, NULL);
 }
 
 /* PoCL lists nothing where it cannot make the folder of its cache: both commands name the variable, and what to set. */
@@ -451,19 +416,18 @@ Test(doctor, driver_without_a_folder) {
     unsetenv("XDG_CACHE_HOME");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char words[256];
-        check_case("%s", cases[i][0]);
         changed = cases[i][0];
         snprintf(words, sizeof words, "has no devices|%s|set POCL_CACHE_DIR, or HOME", cases[i][1]);
-        tdm("doctor --quick", 1);
+        tdm("doctor --quick", 1, NULL);
         CHECK(has_item("[!!]", words) && !contains_words(r.output, "render and video"), "%s",
               r.output);
-        tdm("devices", 0);
+        tdm("devices", 0, NULL);
         CHECK(contains_words(r.output, words) && contains_words(r.output, "cpu:0 *"), "%s",
               r.output);
     }
     changed = "HOME=/";
     setenv("POCL_CACHE_DIR", folder + 2, 1);
-    tdm("devices", 0);
+    tdm("devices", 0, NULL);
     CHECK(contains_words(r.output, "opencl:0") && !strstr(r.output, "tdm devices:"), "%s",
           r.output);
     changed = NULL;
@@ -471,11 +435,9 @@ Test(doctor, driver_without_a_folder) {
 
 /* Where the loader cannot be opened, drivers are said to lack it, and CLBlast is not missed. */
 Test(doctor, loader_that_cannot_be_opened) {
-    char path[340];
     shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/ && mkdir $D/lib && echo >$D/lib/libOpenCL.so.1");
-    snprintf(path, sizeof path, "LD_LIBRARY_PATH=%s/lib", folder + 2);
-    changed = path;
-    tdm("doctor --quick", 1);
+    changed = formatted("LD_LIBRARY_PATH=%s/lib", folder + 2);
+    tdm("doctor --quick", 1, NULL);
     CHECK(has_item("[!!] libOpenCL", "file too short|install the OpenCL ICD loader"), "%s",
           r.output);
     CHECK(has_item("[!!]", "pocl.icd|cannot be asked without|install the OpenCL ICD loader"), "%s",
@@ -487,10 +449,9 @@ Test(doctor, loader_that_cannot_be_opened) {
 
 /* The hidden command is for the program itself. */
 Test(doctor, hidden_command) {
-    tdm(".child list", 2);
-    CHECK(contains_words(r.output, "for the program itself"), "%s", r.output);
-    tdm(".child devices 3</dev/null", 2);
-    tdm("--help", 0);
+    tdm(".child list", 2, "for the program itself");
+    tdm(".child devices 3</dev/null", 2, NULL);
+    tdm("--help", 0, NULL);
     CHECK(!strstr(r.output, ".child"), "%s", r.output);
 }
 

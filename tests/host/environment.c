@@ -4,29 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(environment, .init = random_start);
-
-static run_result r;
 
 /* Runs the probe with one variable; the first line of its output must be `status`, and the rest
  * contain `words`. */
 static void probe(const char *line, const char *const *arguments, const char *status,
                   const char *words) {
-    const char *argv[] = {TEST_PROBE, arguments[0], arguments[1], NULL};
     const char *changes[] = {ICD_NONE, CACHE, line, NULL};
-    run_program(changes, argv, 60, &r);
+    probe_gives(changes, arguments[0], arguments[1], words);
     size_t length = strcspn(r.output, "\n");
-    check_case("%s probe %s %s", line ? line : "", arguments[0], arguments[1] ? arguments[1] : "");
-    CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
     CHECK(strlen(status) == length && strncmp(r.output, status, length) == 0, "not %s but %s",
           status, r.output);
-    CHECK(contains_words(r.output, words), "'%s' lacks one of '%s'", r.output, words ? words : "");
 }
+
 #define LIST ((const char *const[]){"list", NULL})
 #define FIND(name) ((const char *const[]){"find", name})
 #define OPEN(name) ((const char *const[]){"work", name})
@@ -139,10 +131,8 @@ Test(environment, long_values) {
     probe(line, LIST, "TDM_OK", "cpu:0");
     memcpy(line, "XDG_CACHE_HOME=/xx", 18);
     line[30 << 10] = 'x';
-    const char *argv[] = {TEST_PROBE, "work", "cpu", NULL};
     const char *changes[] = {ICD_NONE, "TANDEM_CACHE_DIR", line, NULL};
-    run_program(changes, argv, 60, &r);
-    CHECK(contains_words(r.output, "TDM_OK|cpu:0"), "gave %s", r.output);
+    probe_gives(changes, "work", "cpu", "TDM_OK|cpu:0");
 }
 
 /* A provider that the device does not have is refused by the product, not replaced. */
@@ -206,8 +196,7 @@ Test(environment, far_fetched) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *changes[] = {ICD_NONE, CACHE, cases[i].variable, NULL};
-        check_case("%s", cases[i].variable);
-        run_program(changes, (const char *const[]){TEST_PROBE, "find", "-", NULL}, 60, &r);
+        probe_gives(changes, "find", "-", NULL);
         CHECK(strstr(r.output, cases[i].says), "lacks '%s': %s", cases[i].says, r.output);
         CHECK(!strstr(r.output, "did you mean"), "guesses: %s", r.output);
     }
@@ -244,32 +233,23 @@ Test(environment, device_names) {
                {"0", "0"},
                {",", NULL}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        char line[128];
-        snprintf(line, sizeof line, "TANDEM_DEVICE=%s", bad[i].name);
         const char *const arguments[][2] = {{"find", bad[i].name}, {"work", bad[i].name}};
         for (int k = 0; k < 2; k++)
             probe(NULL, arguments[k], "TDM_ERROR_NOT_FOUND", bad[i].words);
         /* Through the environment: an error too, whichever of the two, and never cpu:0. */
-        const char *argv[] = {TEST_PROBE, "work", "-", NULL};
-        const char *changes[] = {ICD_NONE, CACHE, line, NULL};
-        run_program(changes, argv, 60, &r);
-        check_case("%s", line);
+        const char *changes[] = {ICD_NONE, CACHE, formatted("TANDEM_DEVICE=%s", bad[i].name), NULL};
+        probe_gives(changes, "work", "-", bad[i].words);
         CHECK(strncmp(r.output, "TDM_ERROR_NOT_FOUND\n", 20) == 0 ||
                   strncmp(r.output, "TDM_ERROR_ENVIRONMENT\n", 22) == 0,
               "gave %s", r.output);
-        CHECK(contains_words(r.output, bad[i].words), "gave %s", r.output);
     }
     probe(NULL, FIND(""), "TDM_ERROR_NOT_FOUND", NULL);
     probe(NULL, FIND("cpu"), "TDM_OK", "cpu:0");
     probe(NULL, FIND("cpu:0"), "TDM_OK", "cpu:0");
     /* An API call beats the environment. */
-    const char *argv[] = {TEST_PROBE, "work", "cpu:0", NULL};
     const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", "TANDEM_DEVICE=cpu:1", NULL};
-    run_program(changes, argv, 60, &r);
-    CHECK(contains_words(r.output, "TDM_OK|cpu:0"), "gave %s", r.output);
-    argv[2] = "-";
-    run_program(changes, argv, 60, &r);
-    CHECK(contains_words(r.output, "TDM_OK|cpu:1"), "gave %s", r.output);
+    probe_gives(changes, "work", "cpu:0", "TDM_OK|cpu:0");
+    probe_gives(changes, "work", "-", "TDM_OK|cpu:1");
 }
 
 #if TEST_HAS_OPENCL
@@ -277,33 +257,23 @@ Test(environment, device_names) {
  * no device of a backend that alone was requested is an error, not the cpu. */
 Test(environment, backend_order) {
     static const struct {
-        const char *icd, *line, *status, *words;
+        const char *icd, *line, *words;
     } cases[] = {
-        {ICD_POCL, "TANDEM_BACKEND", "TDM_OK", "opencl:0|default: cpu:0"},
-        {ICD_POCL, "TANDEM_BACKEND=auto", "TDM_OK", "opencl:0|default: cpu:0"},
-        {ICD_POCL, "TANDEM_BACKEND=opencl", "TDM_OK", "default: opencl:0"},
-        {ICD_POCL, "TANDEM_BACKEND=cpu,opencl", "TDM_OK", "opencl:0|default: cpu:0"},
-        {ICD_POCL, "TANDEM_BACKEND=opencl,cpu", "TDM_OK", "cpu:0|default: opencl:0"},
-        {ICD_NONE, "TANDEM_BACKEND=opencl,cpu", "TDM_OK", "default: cpu:0"},
+        {ICD_POCL, "TANDEM_BACKEND", "TDM_OK|opencl:0|default: cpu:0"},
+        {ICD_POCL, "TANDEM_BACKEND=auto", "TDM_OK|opencl:0|default: cpu:0"},
+        {ICD_POCL, "TANDEM_BACKEND=opencl", "TDM_OK|default: opencl:0"},
+        {ICD_POCL, "TANDEM_BACKEND=cpu,opencl", "TDM_OK|opencl:0|default: cpu:0"},
+        {ICD_POCL, "TANDEM_BACKEND=opencl,cpu", "TDM_OK|cpu:0|default: opencl:0"},
+        {ICD_NONE, "TANDEM_BACKEND=opencl,cpu", "TDM_OK|default: cpu:0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *argv[] = {TEST_PROBE, "list", NULL};
         const char *changes[] = {cases[i].icd, CACHE, cases[i].line, NULL};
-        run_program(changes, argv, 60, &r);
-        check_case("%s %s", cases[i].icd, cases[i].line);
-        CHECK(contains_words(r.output, cases[i].status) && contains_words(r.output, cases[i].words),
-              "gave %s", r.output);
+        probe_gives(changes, "list", NULL, cases[i].words);
     }
-    const char *argv[] = {TEST_PROBE, "work", "-", NULL};
     const char *changes[] = {ICD_NONE, CACHE, "TANDEM_BACKEND=opencl", NULL};
-    run_program(changes, argv, 60, &r);
-    check_case("opencl alone, without an ICD");
-    CHECK(r.exit_status == 0 && strncmp(r.output, "TDM_ERROR_", 10) == 0 &&
-              contains_words(r.output, "opencl|no OpenCL ICD is installed|pocl-opencl-icd"),
-          "gave %s", r.output);
-    const char *named[] = {TEST_PROBE, "find", "cpu", NULL};
-    run_program(changes, named, 60, &r);
-    check_case("a device of a backend that is not in the list");
-    CHECK(contains_words(r.output, "TDM_ERROR_NOT_FOUND|TANDEM_BACKEND"), "gave %s", r.output);
+    probe_gives(changes, "work", "-", "opencl|no OpenCL ICD is installed|pocl-opencl-icd");
+    CHECK(strncmp(r.output, "TDM_ERROR_", 10) == 0, "gave %s", r.output);
+    /* a device of a backend that is not in the list */
+    probe_gives(changes, "find", "cpu", "TDM_ERROR_NOT_FOUND|TANDEM_BACKEND");
 }
 #endif

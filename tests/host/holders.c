@@ -8,14 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(holders, .init = random_start);
-
-static run_result r;
 
 /* The offsets are those of lib/machine/holders.c. */
 enum { HOLD = 64 << 20, PID_OFFSET = 16, MACHINE_OFFSET = 32 };
@@ -26,49 +21,44 @@ static const char *const holder_changes[] = {ICD_NONE, cache_variable, "TANDEM_C
                                              NULL};
 
 static void use_cache(const char *name) {
-    char command[600];
     umask(077); /* the library has to trust the test's files, whatever the user's umask */
     snprintf(cache, sizeof cache, "%s/holders-%s", TEST_SCRATCH, name);
     snprintf(cache_variable, sizeof cache_variable, "TANDEM_CACHE_DIR=%s", cache);
-    snprintf(command, sizeof command, "rm -rf '%s'", cache);
-    run_shell(NULL, command, 30, &r);
+    run_shell(NULL, formatted("rm -rf '%s'", cache), 30, &r);
 }
 
 /* A shell command in the folder of the files. */
 static void in_holders(const char *command) {
-    char line[2048];
-    snprintf(line, sizeof line, "cd '%s/holders' && { %s; }", cache, command);
-    run_shell(NULL, line, 30, &r);
+    run_shell(NULL, formatted("cd '%s/holders' && { %s; }", cache, command), 30, &r);
 }
 
 /* Starts a process that holds HOLD bytes on cpu:1 until it is killed, at most a minute; its pid. */
 static long start_holder(const char *how) {
-    char command[1024];
-    snprintf(command, sizeof command,
-             "f=$TANDEM_CACHE_DIR.out; : > $f; '%s' %s cpu:1 %d > $f 2>&1 & p=$!; "
-             "for i in $(seq 900); do grep -q TDM_ $f && break; sleep 0.05; done; "
-             "grep -q TDM_OK $f && echo $p",
-             TEST_PROBE, how, HOLD);
-    run_shell(holder_changes, command, 60, &r);
+    run_shell(holder_changes,
+              formatted("f=$TANDEM_CACHE_DIR.out; : > $f; '%s' %s cpu:1 %d > $f 2>&1 & p=$!; "
+                        "for i in $(seq 900); do grep -q TDM_ $f && break; sleep 0.05; done; "
+                        "grep -q TDM_OK $f && echo $p",
+                        TEST_PROBE, how, HOLD),
+              60, &r);
     long pid = strtol(r.output, NULL, 10);
     CHECK(pid > 1, "the holder did not start: %s", r.output);
     return pid;
 }
 
 static void stop_holder(long pid, const char *signal) {
-    char command[128];
-    snprintf(command, sizeof command,
-             "kill -%s %ld; while [ -d /proc/%ld ] && ! grep -q '^State:.Z' /proc/%ld/status; do "
-             "sleep 0.02; done; true",
-             signal, pid, pid, pid);
-    run_shell(NULL, command, 30, &r);
+    run_shell(
+        NULL,
+        formatted(
+            "kill -%s %ld; while [ -d /proc/%ld ] && ! grep -q '^State:.Z' /proc/%ld/status; do "
+            "sleep 0.02; done; true",
+            signal, pid, pid, pid),
+        30, &r);
 }
 
 /* Reads a device's usage in the holder's environment: `probe usage` prints it. */
-static void ask(const char *device) {
-    const char *argv[] = {TEST_PROBE, "usage", device, NULL};
-    run_program(holder_changes, argv, 60, &r);
-    CHECK(r.exit_status == 0 && contains_words(r.output, "TDM_OK"), "%s", r.output);
+static void ask(const char *device, const char *words) {
+    probe_gives(holder_changes, "usage", device, "TDM_OK");
+    if (words) SAYS(words);
 }
 
 static bool exists(const char *name) {
@@ -81,38 +71,31 @@ static bool exists(const char *name) {
 /* A process that holds memory is seen by others, on its device alone; when it is killed nothing of
  * it is left after the next look. */
 Test(holders, by_another_process) {
-    char line[128], file[32];
+    char file[32];
     use_cache("another");
     long pid = start_holder("hold");
     snprintf(file, sizeof file, "%ld", pid);
-    snprintf(line, sizeof line, "tandem_reserved=%d;|process %ld memory=? tandem=%d name=probe;",
-             HOLD, pid, HOLD);
-    ask("cpu:1");
-    CHECK(contains_words(r.output, line), "'%s' lacks one of '%s'", r.output, line);
+    ask("cpu:1", formatted("tandem_reserved=%d;|process %ld memory=? tandem=%d name=probe;", HOLD,
+                           pid, HOLD));
     CHECK(exists(file), "no file for %ld", pid);
-    ask("cpu:0");
-    CHECK(contains_words(r.output, "tandem_reserved=0;|process_count=0;"), "%s", r.output);
+    ask("cpu:0", "tandem_reserved=0;|process_count=0;");
     in_holders("stat -c %a .");
     CHECK(strcmp(r.output, "700\n") == 0, "mode %s", r.output);
 #ifdef TEST_PROGRAM
     run_shell(holder_changes, "'" TEST_PROGRAM "' devices", 60, &r);
-    snprintf(line, sizeof line, "%ld | probe |64.0 MiB", pid);
-    CHECK(contains_words(r.output, line), "%s", r.output);
+    SAYS(formatted("%ld | probe |64.0 MiB", pid));
 #endif
     stop_holder(pid, "KILL");
-    ask("cpu:1");
-    CHECK(contains_words(r.output, "tandem_reserved=0;|process_count=0;"), "%s", r.output);
+    ask("cpu:1", "tandem_reserved=0;|process_count=0;");
     CHECK(!exists(file), "the file of a dead process was left");
 }
 
 /* A child of a fork does not touch its parent's file, nor does its end. */
 Test(holders, after_fork) {
-    char line[128];
     use_cache("forked");
     long pid = start_holder("hold-fork");
-    ask("cpu:1");
-    snprintf(line, sizeof line, "process_count=1;|process %ld memory=? tandem=%d", pid, HOLD);
-    CHECK(contains_words(r.output, line), "'%s' lacks one of '%s'", r.output, line);
+    ask("cpu:1", NULL);
+    SAYS(formatted("process_count=1;|process %ld memory=? tandem=%d", pid, HOLD));
     stop_holder(pid, "TERM");
 }
 
@@ -121,7 +104,7 @@ Test(holders, until_released) {
     use_cache("released");
     const char *argv[] = {TEST_PROBE, "work", "cpu:0", NULL};
     run_program(holder_changes, argv, 60, &r);
-    CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+    SAYS("TDM_OK");
     in_holders("ls -A");
     CHECK(r.exit_status == 0 && !r.output[0], "left there: %s", r.output);
 }
@@ -149,22 +132,20 @@ static void forge(long from, long to, size_t offset, const void *bytes, size_t s
 Test(holders, files_that_are_not_good) {
     use_cache("damaged");
     long pid = start_holder("hold");
-    char own[32], command[1024];
+    char own[32];
     snprintf(own, sizeof own, "%ld", (long)getpid());
 
     check_case("damaged and foreign files");
     /* Named after processes that cannot be: numbers past the largest pid (2^22). */
-    snprintf(command, sizeof command,
-             "s=$(stat -c %%s %ld) && f() { echo 20000000$1; } && : > $(f 11) && "
-             "echo x > $(f 12) && head -c $s /dev/urandom > $(f 13) && "
-             "head -c $s %ld > $(f 14) && head -c 40 %ld > $(f 15) && ln -s %ld $(f 16) && "
-             "mkfifo $(f 17) && mkdir $(f 18) && cp %ld notes && cp %ld 019 && "
-             "cp %ld $(f 19).0 && cp %ld $(f 20).99 && cp %ld $(f 21).1 && chmod 666 $(f 21).1",
-             pid, pid, pid, pid, pid, pid, pid, pid, pid);
-    in_holders(command);
+    in_holders(formatted(
+        "s=$(stat -c %%s %ld) && f() { echo 20000000$1; } && : > $(f 11) && "
+        "echo x > $(f 12) && head -c $s /dev/urandom > $(f 13) && "
+        "head -c $s %ld > $(f 14) && head -c 40 %ld > $(f 15) && ln -s %ld $(f 16) && "
+        "mkfifo $(f 17) && mkdir $(f 18) && cp %ld notes && cp %ld 019 && "
+        "cp %ld $(f 19).0 && cp %ld $(f 20).99 && cp %ld $(f 21).1 && chmod 666 $(f 21).1",
+        pid, pid, pid, pid, pid, pid, pid, pid, pid));
     CHECK(r.exit_status == 0, "%s", r.output);
-    ask("cpu:1");
-    CHECK(contains_words(r.output, "tandem_reserved=67108864;|process_count=1;"), "%s", r.output);
+    ask("cpu:1", "tandem_reserved=67108864;|process_count=1;");
     static const char *const left[] = {"11", "12", "13",   "14",    "15",  "16",
                                        "17", "18", "19.0", "20.99", "21.1"};
     for (int i = 0; i < 11; i++) {
@@ -176,20 +157,18 @@ Test(holders, files_that_are_not_good) {
 
     check_case("one that no process can judge goes after a month");
     in_holders("touch -d '32 days ago' 2000000011 2000000013; touch -d '25 days ago' 2000000012");
-    ask("cpu:1");
+    ask("cpu:1", NULL);
     CHECK(!exists("2000000011") && !exists("2000000013"), "an old damaged file was left");
     CHECK(exists("2000000012"), "a damaged file of last week was removed");
 
     check_case("a pid that was given to another process");
     forge(pid, (long)getpid(), 0, NULL, 0);
-    ask("cpu:1");
-    CHECK(contains_words(r.output, "tandem_reserved=67108864;|process_count=1;"), "%s", r.output);
+    ask("cpu:1", "tandem_reserved=67108864;|process_count=1;");
     CHECK(!exists(own), "the file of a dead process was left");
 
     check_case("another machine, or another container, with the same cache directory");
     forge(pid, (long)getpid(), MACHINE_OFFSET, "elsewhere", 10);
-    ask("cpu:1");
-    CHECK(contains_words(r.output, "tandem_reserved=67108864;|process_count=1;"), "%s", r.output);
+    ask("cpu:1", "tandem_reserved=67108864;|process_count=1;");
     CHECK(exists(own), "the file of another machine was removed");
     stop_holder(pid, "KILL");
 }
@@ -239,7 +218,7 @@ Test(holders, cut_short) {
             "sleep 0.02; done; [ $(grep -c again $o) -ge $((n + 3)) ] && echo lives; rm -f %ld",
             harm, pid);
         in_holders(command);
-        CHECK(contains_words(r.output, "lives"), "no sign of life: %s", r.output);
+        SAYS("lives");
         stop_holder(pid, "KILL");
     }
 }
@@ -248,7 +227,6 @@ Test(holders, cut_short) {
  * many there are, few are looked at each time, so some openings later all are gone. */
 Test(holders, old_files_go_when_a_device_is_opened) {
     enum { ENDED = 100, ELSEWHERE = 100, FIRST = 2000000000 };
-    char line[128];
     const char *argv[] = {TEST_PROBE, "work", "cpu:0", NULL};
     use_cache("ended");
     long pid = start_holder("hold");
@@ -260,48 +238,43 @@ Test(holders, old_files_go_when_a_device_is_opened) {
     while (left > ELSEWHERE && openings < 100) {
         int before = left;
         run_program(holder_changes, argv, 60, &r);
-        CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+        SAYS("TDM_OK");
         in_holders("ls | grep -c '^20000'");
         left = (int)strtol(r.output, NULL, 10);
         openings++;
         CHECK(before - left <= 32, "%d files were read when a device was opened", before - left);
     }
     CHECK(left == ELSEWHERE, "%d of %d are left after %d openings", left, ELSEWHERE, openings);
-    snprintf(line, sizeof line, "%ld", pid);
-    CHECK(exists(line), "the file of a living process was removed");
+    CHECK(exists(formatted("%ld", pid)), "the file of a living process was removed");
     stop_holder(pid, "KILL");
 }
 
 /* Two copies of the library in one process: each has a file, and they are one process. */
 Test(holders, two_copies_in_one_process) {
-    char command[1024];
     use_cache("copies");
-    snprintf(command, sizeof command,
-             "mkdir -p $TANDEM_CACHE_DIR && cp '%s' $TANDEM_CACHE_DIR/copy.so && "
-             "'%s' '%s' $TANDEM_CACHE_DIR/copy.so cpu:1",
-             TEST_LIBRARY, TEST_TWO_COPIES, TEST_LIBRARY);
-    run_shell(holder_changes, command, 60, &r);
+    run_shell(holder_changes,
+              formatted("mkdir -p $TANDEM_CACHE_DIR && cp '%s' $TANDEM_CACHE_DIR/copy.so && "
+                        "'%s' '%s' $TANDEM_CACHE_DIR/copy.so cpu:1",
+                        TEST_LIBRARY, TEST_TWO_COPIES, TEST_LIBRARY),
+              60, &r);
     CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
-    CHECK(contains_words(r.output, "both: first 96 second 96 processes 1;|"
-                                   "the second closed: first 64 second 64 processes 1;|"
-                                   "opened again: first 65 second 65 processes 1;|"
-                                   "the first closed: first 1 second 1 processes 1;|"
-                                   "all closed: first 0 second 0 processes 0;"),
-          "%s", r.output);
+    SAYS("both: first 96 second 96 processes 1;|"
+         "the second closed: first 64 second 64 processes 1;|"
+         "opened again: first 65 second 65 processes 1;|"
+         "the first closed: first 1 second 1 processes 1;|"
+         "all closed: first 0 second 0 processes 0;");
     in_holders("ls -A");
     CHECK(!r.output[0], "left there: %s", r.output);
 }
 
 /* A program that replaces itself holds none of its memory any more. */
 Test(holders, after_exec) {
-    char line[64];
     use_cache("exec");
     long pid = start_holder("hold-exec");
-    ask("cpu:1");
-    snprintf(line, sizeof line, "tandem_reserved=%d;|process_count=1;", HOLD);
-    CHECK(contains_words(r.output, line), "'%s' lacks one of '%s'", r.output, line);
+    ask("cpu:1", NULL);
+    SAYS(formatted("tandem_reserved=%d;|process_count=1;", HOLD));
     stop_holder(pid, "KILL");
-    ask("cpu:1");
+    ask("cpu:1", NULL);
     in_holders("ls -A");
     CHECK(!r.output[0], "left there: %s", r.output);
 }
@@ -309,14 +282,12 @@ Test(holders, after_exec) {
 /* A program that closes every descriptor and opens a file finds nothing of ours in it, and its memory
  * is reported all the same. */
 Test(holders, after_descriptors_were_closed) {
-    char line[64];
     use_cache("closed");
     long pid = start_holder("hold-closed");
-    ask("cpu:1");
-    snprintf(line, sizeof line, "tandem_reserved=%d;|process_count=1;", 2 * HOLD);
-    CHECK(contains_words(r.output, line), "'%s' lacks one of '%s'", r.output, line);
+    ask("cpu:1", NULL);
+    SAYS(formatted("tandem_reserved=%d;|process_count=1;", 2 * HOLD));
     in_holders("cat ../../holders-closed.out; find ../foreign -size +0");
-    CHECK(contains_words(r.output, "foreign: 0 bytes"), "%s", r.output);
+    SAYS("foreign: 0 bytes");
     stop_holder(pid, "KILL");
 }
 
@@ -328,8 +299,7 @@ Test(holders, a_name_that_is_taken) {
         "mkdir -p -m 700 $TANDEM_CACHE_DIR/holders && echo x > $TANDEM_CACHE_DIR/holders/$$ && "
         "cat $TANDEM_CACHE_DIR/holders/$$ && exec '" TEST_PROBE "' hold-and-ask cpu:1 1048576",
         60, &r);
-    CHECK(contains_words(r.output, "TDM_OK|tandem_reserved=1048576;|process_count=1;"), "%s",
-          r.output);
+    SAYS("TDM_OK|tandem_reserved=1048576;|process_count=1;");
     in_holders("cat *");
     CHECK(strncmp(r.output, "x\n", 2) == 0, "%s", r.output);
 }

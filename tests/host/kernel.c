@@ -55,12 +55,10 @@ static void sums(const char *edit, const char *options, int status, const char *
         "row), j);\\n"
         "        sum = GROUP_SUM(scratch, sum);\\n"
         "        if (LANE == 0) STORE(ROW(y, 0), row, sum);\\n    }\\n}\\n";
-    char command[2048];
-    snprintf(command, sizeof command,
-             "printf '%s' >$D/sums.cl; sed -i '%s' $D/sums.cl; TMPDIR=$D " TEST_PROGRAM
-             " kernel check $D/sums.cl --tensor x --output y::6 --run 6x300 %s",
-             text, edit, options);
-    gives(command, status, words);
+    gives(formatted("printf '%s' >$D/sums.cl; sed -i '%s' $D/sums.cl; TMPDIR=$D " TEST_PROGRAM
+                    " kernel check $D/sums.cl --tensor x --output y::6 --run 6x300 %s",
+                    text, edit, options),
+          status, words);
 }
 
 Test(kernel, on_oclgrind) {
@@ -98,15 +96,14 @@ Test(kernel, kept) {
     static const char compiler[] =
         "mkdir -p $D/bin; printf '#!/bin/sh\\necho run >>$D/runs\\nexec /usr/bin/cc \"$@\"\\n' "
         ">$D/bin/cc; chmod +x $D/bin/cc; ";
-    char command[1024];
-    snprintf(command, sizeof command,
-             "%sfor i in 1 2 3; do PATH=$D/bin:$PATH %s >/dev/null || exit 1; done; wc -l <$D/runs",
-             compiler, CHECK_KERNEL PARAMETERS);
-    gives(command, 0, "1");
-    snprintf(command, sizeof command,
-             "echo '# newer' >>$D/bin/cc; PATH=$D/bin:$PATH %s >/dev/null; wc -l <$D/runs",
-             CHECK_KERNEL PARAMETERS);
-    gives(command, 0, "2");
+    gives(
+        formatted(
+            "%sfor i in 1 2 3; do PATH=$D/bin:$PATH %s >/dev/null || exit 1; done; wc -l <$D/runs",
+            compiler, CHECK_KERNEL PARAMETERS),
+        0, "1");
+    gives(formatted("echo '# newer' >>$D/bin/cc; PATH=$D/bin:$PATH %s >/dev/null; wc -l <$D/runs",
+                    CHECK_KERNEL PARAMETERS),
+          0, "2");
     gives("ls $D/cache", 0, ".bin");
     CHECK(!contains_words(r.output, "tandem-"), "a folder of the compiler's was left: %s",
           r.output);

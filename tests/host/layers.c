@@ -6,14 +6,9 @@
 #include <string.h>
 #include <tandem/device.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(layers, .init = random_start);
-
-static run_result r;
 
 #define AND_NAME(NAME, name, value) " " name
 #define BACKENDS TDM_BACKEND_LIST(AND_NAME)
@@ -21,13 +16,12 @@ static run_result r;
 /* The command prints what breaks a rule, so it must print nothing. $backends are the folders of all
  * backends, $any_backend an expression for one of them. */
 static void nothing(const char *rule, const char *command) {
-    char line[2048];
-    snprintf(line, sizeof line,
-             "cd '%s' && backends='" BACKENDS
-             "' && any_backend=\"($(echo $backends | tr ' ' '|'))\" "
-             "&& { %s; } ; true",
-             TEST_SOURCE, command);
-    run_shell(NULL, line, 60, &r);
+    run_shell(NULL,
+              formatted("cd '%s' && backends='" BACKENDS
+                        "' && any_backend=\"($(echo $backends | tr ' ' '|'))\" "
+                        "&& { %s; } ; true",
+                        TEST_SOURCE, command),
+              60, &r);
     check_case("%s", rule);
     CHECK(r.exit_status == 0 && !r.output[0], "broken by:\n%s", r.output);
 }
@@ -98,24 +92,21 @@ Test(layers, includes) {
 /* The rooms of a folder: these files include in quotes nothing but headers of `allowed`, a regular
  * expression. */
 static void includes_only(const char *files, const char *allowed) {
-    char rule[256], command[1024];
-    snprintf(rule, sizeof rule, "%s include only %s", files, allowed);
-    snprintf(command, sizeof command, INCLUDES("%s") " | grep '\"$' | grep -vE ' \"(%s)\\.h\"'",
-             files, allowed);
-    nothing(rule, command);
+    nothing(formatted("%s include only %s", files, allowed),
+            formatted(INCLUDES("%s") " | grep '\"$' | grep -vE ' \"(%s)\\.h\"'", files, allowed));
 }
 
 /* None of the object files that a file lists need each other in a circle. */
 static void no_circle(const char *list) {
-    char command[1024];
-    snprintf(command, sizeof command,
-             "LC_ALL=C xargs nm -A <'%s' | awk '{ file = $1; sub(/:.*/, \"\", "
-             "file); if ($2 == \"U\") uses[file \" \" $3]; else if ($2 ~ /^[A-Z]$/) from[$3] = "
-             "file } END { "
-             "for (key in uses) { split(key, part, \" \"); if (part[2] in from && from[part[2]] != "
-             "part[1]) print part[1], from[part[2]] } }' | tsort 2>&1 >/dev/null",
-             list);
-    nothing("files in a circle", command);
+    nothing(
+        "files in a circle",
+        formatted(
+            "LC_ALL=C xargs nm -A <'%s' | awk '{ file = $1; sub(/:.*/, \"\", "
+            "file); if ($2 == \"U\") uses[file \" \" $3]; else if ($2 ~ /^[A-Z]$/) from[$3] = "
+            "file } END { "
+            "for (key in uses) { split(key, part, \" \"); if (part[2] in from && from[part[2]] != "
+            "part[1]) print part[1], from[part[2]] } }' | tsort 2>&1 >/dev/null",
+            list));
 }
 
 /* The folders below lib/ itself, the path of a call, know nothing of it. */

@@ -8,23 +8,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "paths.h"
-#include "support/check.h"
+#include "command.h"
 #include "support/folder.h"
-#include "support/run.h"
 
 TestSuite(lesson, .init = folder_start, .fini = folder_remove);
 
-static run_result r;
-
-static void bench(const char *change, const char *arguments, int status) {
-    char command[2048];
+static void bench(const char *change, const char *arguments, int status, const char *words) {
     const char *changes[] = {ICD_NONE, CACHE, change, NULL};
-    snprintf(command, sizeof command, "TMPDIR='%s' '%s' bench --profile lesson %s",
-             folder_path("."), TEST_PROGRAM, arguments);
-    check_case("%s %s", change ? change : "", command);
-    run_shell(changes, command, 300, &r);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    gives_with(changes,
+               formatted("TMPDIR='%s' " TEST_PROGRAM " bench --profile lesson %s", folder_path("."),
+                         arguments),
+               status, words);
 }
 
 /* The rows of the run; NULL fails the test. */
@@ -41,29 +35,24 @@ static bool is_positive(const json_t *row, const char *key) {
 }
 
 Test(lesson, list) {
-    bench(NULL, "--list", 0);
-    CHECK(contains_words(r.output,
-                         "matmul+norm_l2_logged|matmul+norm_l2_kept|1000*100x100x100|"
-                         "two_devices|copy_h2d|file_save|file_load|5000x5000x10000|to_device+same|"
-                         "fill_uniform"),
-          "%s", r.output);
-    bench(NULL, "--list --op file_load --shape 16384 --dtype f32", 0);
+    bench(NULL, "--list", 0,
+          "matmul+norm_l2_logged|matmul+norm_l2_kept|1000*100x100x100|"
+          "two_devices|copy_h2d|file_save|file_load|5000x5000x10000|to_device+same|"
+          "fill_uniform");
+    bench(NULL, "--list --op file_load --shape 16384 --dtype f32", 0, NULL);
     CHECK(contains_words(r.output, "file_load") && !strstr(r.output, "file_save"), "%s", r.output);
 }
 
 /* Norms and files on one device. The cases of two devices say what they need. */
 Test(lesson, one_device) {
-    char arguments[1024];
-    snprintf(arguments, sizeof arguments,
-             "--device cpu --op "
-             "matmul+norm_l2_logged,matmul+norm_l2_kept,file_save,file_load,two_devices "
-             "--shape '1000*100x100x100,16384,512x512x512' --json '%s'",
-             folder_path("rows.json"));
-    bench(NULL, arguments, 0);
-    CHECK(contains_words(r.output, "two_devices|needs two devices"), "%s", r.output);
+    bench(NULL,
+          formatted("--device cpu --op "
+                    "matmul+norm_l2_logged,matmul+norm_l2_kept,file_save,file_load,two_devices "
+                    "--shape '1000*100x100x100,16384,512x512x512' --json '%s'",
+                    folder_path("rows.json")),
+          0, "two_devices|needs two devices");
     /* a library without safetensors says so, and the cases of files are skipped too */
-    CHECK(contains_words(r.output, TEST_HAS_SAFETENSORS ? "1 skipped" : "built without|3 skipped"),
-          "%s", r.output);
+    SAYS(TEST_HAS_SAFETENSORS ? "1 skipped" : "built without|3 skipped");
     json_t *root = load(TEST_HAS_SAFETENSORS ? 4 : 2), *row = NULL;
     size_t i = 0;
     json_array_foreach(json_object_get(root, "rows"), i, row) {
@@ -72,8 +61,7 @@ Test(lesson, one_device) {
     }
     json_decref(root);
     CHECK(folder_holds("rows.json"), "files were left");
-    bench(NULL, "--device cpu --op two_devices --shape 512x512x512", 1);
-    CHECK(contains_words(r.output, "needs two devices"), "%s", r.output);
+    bench(NULL, "--device cpu --op two_devices --shape 512x512x512", 1, "needs two devices");
 }
 
 /* Two devices of one machine: verified, and reported to share its cores. Named ones give all
@@ -82,7 +70,7 @@ Test(lesson, two_devices) {
     char arguments[1024];
     snprintf(arguments, sizeof arguments, "--op two_devices --shape 512x512x512 --json '%s'",
              folder_path("rows.json"));
-    bench("TANDEM_CPU_DEVICES=3", arguments, 0);
+    bench("TANDEM_CPU_DEVICES=3", arguments, 0, NULL);
     json_t *root = load(1);
     const json_t *row = json_array_get(json_object_get(root, "rows"), 0);
     const char *second = json_string_value(json_object_get(row, "second_device"));
@@ -93,15 +81,14 @@ Test(lesson, two_devices) {
     CHECK(is_positive(row, "ratio") && is_positive(row, "gflops"), "%s", r.output);
     json_decref(root);
     strcat(arguments, " --device cpu:0,cpu:1,cpu:2");
-    bench("TANDEM_CPU_DEVICES=3", arguments, 0);
+    bench("TANDEM_CPU_DEVICES=3", arguments, 0, NULL);
     json_decref(load(3));
 }
 
 /* A tensor to the other device, back, and to where it is, which copies nothing. */
 Test(lesson, to_device) {
-    char arguments[1024];
-    snprintf(arguments, sizeof arguments, "--op to_device --json '%s'", folder_path("rows.json"));
-    bench("TANDEM_CPU_DEVICES=2", arguments, 0);
+    bench("TANDEM_CPU_DEVICES=2", formatted("--op to_device --json '%s'", folder_path("rows.json")),
+          0, NULL);
     json_t *root = load(4), *row = NULL;
     size_t i = 0;
     json_array_foreach(json_object_get(root, "rows"), i, row) {
@@ -113,27 +100,26 @@ Test(lesson, to_device) {
 
 /* A Python without PyTorch, or none, is reported before anything is measured. */
 Test(lesson, no_pytorch) {
-    bench(NULL, "--op matmul --shape 64x64x64 --pytorch /nonexistent/python3", 2);
-    CHECK(contains_words(r.output, "--pytorch|/nonexistent/python3"), "%s", r.output);
-    bench(NULL, "--op matmul --shape 64x64x64 --pytorch false", 2);
+    bench(NULL, "--op matmul --shape 64x64x64 --pytorch /nonexistent/python3", 2,
+          "--pytorch|/nonexistent/python3");
+    bench(NULL, "--op matmul --shape 64x64x64 --pytorch false", 2, NULL);
     CHECK(!strstr(r.output, "median"), "it measured: %s", r.output);
 }
 
 /* A Python that has PyTorch until it is needed: the row stays verified, and the page has what
  * Python said as text, not as HTML. */
 Test(lesson, broken_pytorch) {
-    char arguments[1024];
     size_t size;
     static const char script[] = "#!/bin/sh\n[ $3 = list ] && echo torch 2 && exit 0\n"
                                  "echo '<b>no & \"torch\"' >&2\nexit 1\n";
     file_write(folder_path("python"), script, sizeof script - 1);
     CHECK(chmod(folder_path("python"), 0755) == 0, "chmod");
-    snprintf(arguments, sizeof arguments,
-             "--device cpu --op matmul+norm_l2_kept --shape '1000*100x100x100' --pytorch '%s' "
-             "--report '%s'",
-             folder_path("python"), folder_path("page.html"));
-    bench(NULL, arguments, 0);
-    CHECK(contains_words(r.output, "no PyTorch|<b>no & \"torch\""), "%s", r.output);
+    bench(
+        NULL,
+        formatted("--device cpu --op matmul+norm_l2_kept --shape '1000*100x100x100' --pytorch '%s' "
+                  "--report '%s'",
+                  folder_path("python"), folder_path("page.html")),
+        0, "no PyTorch|<b>no & \"torch\"");
     char *page = (char *)file_read(folder_path("page.html"), &size);
     CHECK(page && strstr(page, "&lt;b&gt;no &amp; &quot;torch&quot;"), "the text is not there");
     CHECK(page && !strstr(page, "<b>no"), "the text is HTML");

@@ -5,14 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(locale, .init = random_start);
-
-static run_result r;
 
 /* Tensors as text and messages are the same as elsewhere; the program keeps its locale. */
 Test(locale, texts_of_the_library) {

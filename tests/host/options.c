@@ -6,20 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(options, .init = random_start);
 
-static run_result r;
-
-static void shell(const char *command, int status) {
+static void shell(const char *command, int status, const char *words) {
     const char *changes[] = {ICD_NONE, CACHE, "T=" TEST_PROGRAM, "TANDEM_BACKEND=cpu", NULL};
-    check_case("%s", command);
-    run_shell(changes, command, 120, &r);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    gives_with(changes, command, status, words);
 }
 
 static const char *const commands[] = {
@@ -32,35 +25,28 @@ Test(options, help) {
     static const char *const words[] = {"--help", "-h"};
     for (int c = 0; c < COMMANDS; c++) {
         for (int w = 0; w < 2; w++) {
-            char command[256], usage[64];
-            snprintf(command, sizeof command, "$T %s %s 2>/dev/null", commands[c], words[w]);
+            char usage[64];
             snprintf(usage, sizeof usage, "usage: tdm%s%s ", commands[c][0] ? " " : "",
                      commands[c]);
-            shell(command, 0);
+            shell(formatted("$T %s %s 2>/dev/null", commands[c], words[w]), 0, "--help|options:");
             CHECK(strncmp(r.output, usage, strlen(usage)) == 0, "%s", r.output);
-            CHECK(contains_words(r.output, "--help|options:"), "%s", r.output);
             for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
                 CHECK(strcspn(line, "\n") <= 80, "longer than 80: %s", line);
-            snprintf(command, sizeof command, "$T %s %s 2>&1 >/dev/null", commands[c], words[w]);
-            shell(command, 0);
+            shell(formatted("$T %s %s 2>&1 >/dev/null", commands[c], words[w]), 0, NULL);
             CHECK(!r.output[0], "on stderr: %s", r.output);
         }
     }
-    shell("$T help", 0);
-    shell("test \"$($T help)\" = \"$($T --help)\"", 0);
-    shell("test \"$($T help cache list)\" = \"$($T cache list --help)\"", 0);
-    shell("$T help cache lst", 2);
-    CHECK(contains_words(r.output, "unknown command 'lst'|'list'"), "%s", r.output);
+    shell("$T help", 0, NULL);
+    shell("test \"$($T help)\" = \"$($T --help)\"", 0, NULL);
+    shell("test \"$($T help cache list)\" = \"$($T cache list --help)\"", 0, NULL);
+    shell("$T help cache lst", 2, "unknown command 'lst'|'list'");
     /* also of what another program measures */
-    shell("test \"$($T bench --help)\" = \"$($T bench --profile machines --help)\"", 0);
-    shell("test \"$($T bench --help)\" = \"$($T bench -h --profile=machines)\"", 0);
-    shell("$T bench --help", 0);
-    CHECK(contains_words(r.output, "--ranks 1,2,4"), "%s", r.output);
-    shell("$T --help", 0);
-    CHECK(contains_words(r.output, "'tdm help COMMAND'"), "%s", r.output);
+    shell("test \"$($T bench --help)\" = \"$($T bench --profile machines --help)\"", 0, NULL);
+    shell("test \"$($T bench --help)\" = \"$($T bench -h --profile=machines)\"", 0, NULL);
+    shell("$T bench --help", 0, "--ranks 1,2,4");
+    shell("$T --help", 0, "'tdm help COMMAND'");
     /* the options before it are read, and those after it are not */
-    shell("$T doctor --json --help --nonsense", 0);
-    CHECK(contains_words(r.output, "usage: tdm doctor"), "%s", r.output);
+    shell("$T doctor --json --help --nonsense", 0, "usage: tdm doctor");
 }
 
 /* Nothing that is not in the table is taken, also no abbreviation. */
@@ -99,10 +85,8 @@ Test(options, refusals) {
                  {"bench --json=/tmp/f --report=/tmp/f", "--json and --report|same file, /tmp/f"},
                  {"bench --seed=-1", "--seed '-1'"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char command[256];
-        snprintf(command, sizeof command, "$T %s", wrong[i].arguments);
-        shell(command, strcmp(wrong[i].arguments, "devices --") == 0 ? 0 : 2);
-        CHECK(contains_words(r.output, wrong[i].words), "%s", r.output);
+        shell(formatted("$T %s", wrong[i].arguments),
+              strcmp(wrong[i].arguments, "devices --") == 0 ? 0 : 2, wrong[i].words);
     }
 }
 
@@ -118,20 +102,17 @@ Test(options, values) {
          "cache prune --dry-run --max-size 5G --older-than 3"},
         {"cache warm --dtype=f16 cpu | cut -c1-20", "cache warm -- cpu | cut -c1-20"}};
     for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
-        char command[600];
-        snprintf(command, sizeof command,
-                 "a=$($T %s); s=$?; b=$($T %s); test $? = $s -a \"$a\" = \"$b\" -a -n \"$a\" || "
-                 "{ echo \"$a\"; echo \"$b\"; false; }",
-                 equal[i][0], equal[i][1]);
-        shell(command, 0);
+        shell(formatted(
+                  "a=$($T %s); s=$?; b=$($T %s); test $? = $s -a \"$a\" = \"$b\" -a -n \"$a\" || "
+                  "{ echo \"$a\"; echo \"$b\"; false; }",
+                  equal[i][0], equal[i][1]),
+              0, NULL);
     }
     /* an option whose value may be left out */
     shell("timeout -s INT 2 $T devices --watch=0.2 --json; timeout -s INT 2 $T devices --watch 0.2 "
           "--json; timeout -s INT 2 $T devices --json --watch; true",
-          0);
-    int documents = 0;
-    for (const char *at = r.output; (at = strstr(at, "\"device_counts\"")); at++)
-        documents++;
+          0, NULL);
+    const int documents = times("\"device_counts\"");
     CHECK(documents >= 5, "%d documents", documents);
 }
 
@@ -139,28 +120,22 @@ Test(options, values) {
 Test(options, manual) {
     static const char *const pages[] = {"tdm", "devices", "doctor", "cache", "bench"};
     for (int i = 0; i < 5; i++) {
-        char command[256];
-        snprintf(command, sizeof command, "$T .man %s | groff -man -ww -Tascii 2>&1 >/dev/null",
-                 pages[i]);
-        shell(command, 0);
+        shell(formatted("$T .man %s | groff -man -ww -Tascii 2>&1 >/dev/null", pages[i]), 0, NULL);
         CHECK(!r.output[0], "groff warns: %s", r.output);
         /* every option of the help is in the page */
-        snprintf(command, sizeof command,
-                 "$T .man %s >$TMP.1; for o in $($T %s --help | grep -oE '^  --[a-z-]+'); do grep "
-                 "-qF -- "
-                 "\"$(printf %%s $o | sed 's/-/\\\\-/g')\" $TMP.1 || echo $o; done",
-                 pages[i], i > 0 ? pages[i] : "");
-        char with[400];
-        snprintf(with, sizeof with, "TMP=$(mktemp); %s; rm -f $TMP $TMP.1", command);
-        shell(with, 0);
+        shell(formatted(
+                  "TMP=$(mktemp); "
+                  "$T .man %s >$TMP; for o in $($T %s --help | grep -oE '^  --[a-z-]+'); do grep "
+                  "-qF -- "
+                  "\"$(printf %%s $o | sed 's/-/\\\\-/g')\" $TMP || echo $o; done; rm -f $TMP",
+                  pages[i], i > 0 ? pages[i] : ""),
+              0, NULL);
         CHECK(!r.output[0], "not in the page: %s", r.output);
     }
-    shell("$T .man cache", 0);
-    CHECK(contains_words(r.output,
-                         ".TH TDM\\-CACHE 1|.SS tdm cache prune|max\\-size|SEE ALSO|tandem (7)"),
-          "%s", r.output);
-    shell("$T .man nothing", 2);
-    shell("$T --help", 0);
+    shell("$T .man cache", 0,
+          ".TH TDM\\-CACHE 1|.SS tdm cache prune|max\\-size|SEE ALSO|tandem (7)");
+    shell("$T .man nothing", 2, NULL);
+    shell("$T --help", 0, NULL);
     CHECK(!strstr(r.output, ".man") && !strstr(r.output, ".complete"), "%s", r.output);
 }
 
@@ -169,31 +144,27 @@ Test(options, json) {
     static const char *const with_json[] = {"devices", "doctor --quick", "cache list",
                                             "cache verify", "bench --op empty --shape 1"};
     for (int i = 0; i < 5; i++) {
-        char command[600];
-        snprintf(command, sizeof command,
-                 "F=$(mktemp -d); $T %s --json 2>/dev/null >$F/printed; $T %s --json $F/whole "
-                 "2>/dev/null >$F/text; ls $F | paste -sd ' '; test -s $F/text && ! python3 -m "
-                 "json.tool $F/text >/dev/null 2>&1 && python3 -c 'import json, sys; a, b = "
-                 "(json.load(open(f)) for f in sys.argv[1:]); assert a.keys() == b.keys()' "
-                 "$F/printed $F/whole; s=$?; rm -r $F; exit $s",
-                 with_json[i], with_json[i]);
-        shell(command, 0);
+        shell(formatted(
+                  "F=$(mktemp -d); $T %s --json 2>/dev/null >$F/printed; $T %s --json $F/whole "
+                  "2>/dev/null >$F/text; ls $F | paste -sd ' '; test -s $F/text && ! python3 -m "
+                  "json.tool $F/text >/dev/null 2>&1 && python3 -c 'import json, sys; a, b = "
+                  "(json.load(open(f)) for f in sys.argv[1:]); assert a.keys() == b.keys()' "
+                  "$F/printed $F/whole; s=$?; rm -r $F; exit $s",
+                  with_json[i], with_json[i]),
+              0, NULL);
         CHECK(strcmp(r.output, "printed text whole\n") == 0, "%s", r.output);
     }
     /* a failure leaves the former file whole */
     shell("F=$(mktemp -d); echo old >$F/f; (trap '' XFSZ; ulimit -f 0; $T cache list --json $F/f "
           "2>&1 | cat); cat $F/*; rm -r $F",
-          0);
-    CHECK(contains_words(r.output, "cannot be written: File too large|\nold\n"), "%s", r.output);
+          0, "cannot be written: File too large|\nold\n");
 }
 
 #define SCRIPTS TEST_SOURCE "/tools/completions/"
 
 /* The words that a shell offers after these; the last is being written. */
 static void completes_in(const char *script, const char *words, const char *wanted) {
-    char command[1024];
-    snprintf(command, sizeof command, script, words);
-    shell(command, 0);
+    shell(formatted(script, words), 0, NULL);
     r.output[strcspn(r.output, "\n")] = '\0';
     CHECK(strcmp(r.output, wanted) == 0, "'%s', not '%s'", r.output, wanted);
 }
@@ -261,7 +232,7 @@ Test(options, scripts) {
     shell("cd '" TEST_SOURCE
           "' && for s in scripts/*.sh scripts/systems/run.sh; do for h in --help -h; do "
           "$s $h 2>/dev/null | grep -q \"Usage: $s\" && $s $h >/dev/null || echo $s $h; done; done",
-          0);
+          0, NULL);
     CHECK(!r.output[0], "says nothing: %s", r.output);
 }
 #endif

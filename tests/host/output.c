@@ -15,7 +15,7 @@ static void shows(const char *command, const char *words, const char *others) {
     check_case("%s", command);
     shell(command);
     CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
-    CHECK(contains_words(r.output, words), "lacks one of \"%s\": %s", words, r.output);
+    SAYS(words);
     CHECK(!others || !strstr(r.output, others), "has \"%s\": %s", others, r.output);
 }
 

@@ -8,25 +8,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "paths.h"
-#include "support/check.h"
+#include "command.h"
 #include "support/folder.h"
-#include "support/run.h"
 
 TestSuite(peers, .init = folder_start, .fini = folder_remove);
 
 #define PEERS                                                                                      \
     TEST_SOURCE "/bench/baselines/peers_encoder.py " TEST_SOURCE "/bench/baselines/peers.py"
 
-static run_result r;
-
-static void bench(const char *arguments, int status) {
-    char command[2048];
+static void bench(const char *arguments, int status, const char *words) {
     const char *changes[] = {ICD_NONE, CACHE, NULL};
-    snprintf(command, sizeof command, TEST_PROGRAM " bench --device cpu %s", arguments);
-    check_case("%s", command);
-    run_shell(changes, command, 120, &r);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    gives_with(changes, formatted(TEST_PROGRAM " bench --device cpu %s", arguments), status, words);
 }
 
 /* A Python whose script runs the shell command `answer` for a request to the library $4. */
@@ -53,20 +45,17 @@ static void noted(const char *words, int times) {
     free(calls);
 }
 
-static void bench_with(const char *answer, const char *more) {
-    char arguments[1024];
-    snprintf(
-        arguments, sizeof arguments,
-        "--op matmul+transpose_b --dtype f32 --profile full --shape 512x3072x768 --peers %s %s",
-        make_python(answer), more);
-    bench(arguments, 0);
+static void bench_with(const char *answer, const char *more, const char *words) {
+    bench(
+        formatted(
+            "--op matmul+transpose_b --dtype f32 --profile full --shape 512x3072x768 --peers %s %s",
+            make_python(answer), more),
+        0, words);
 }
 
 Test(peers, figures) {
-    char more[400];
-    snprintf(more, sizeof more, "--json %s", folder_path("rows.json"));
-    bench_with("case $4 in torch) echo 12.5;; *) echo lacks;; esac", more);
-    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio"), "%s", r.output);
+    bench_with("case $4 in torch) echo 12.5;; *) echo lacks;; esac",
+               formatted("--json %s", folder_path("rows.json")), "PyTorch 12.5 s, ratio");
     CHECK(!strstr(r.output, "NumPy"), "%s", r.output);
     json_t *root = json_load_file(folder_path("rows.json"), 0, NULL);
     json_t *row = json_array_get(json_object_get(root, "rows"), 0);
@@ -86,23 +75,16 @@ Test(peers, of_other_work) {
         {"--profile rows --op softmax --dtype f16 --shape 64x768", "f16 softmax 1 64 768 0 0 "},
         {"--profile sentences --op encoder+ragged --dtype f32", "f32 encoder+ragged 1 32 32 0 0 "}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char arguments[1024], request[80];
-        snprintf(arguments, sizeof arguments, "%s --peers %s", cases[i].arguments,
-                 make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac"));
-        snprintf(request, sizeof request, "torch cpu:0 - %s", cases[i].request);
-        bench(arguments, 0);
-        CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
-        noted(request, 1);
+        const char *python = make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac");
+        bench(formatted("%s --peers %s", cases[i].arguments, python), 0,
+              "PyTorch 12.5 s, ratio|0 not verified");
+        noted(formatted("torch cpu:0 - %s", cases[i].request), 1);
     }
 }
 
 Test(peers, in_csv_and_on_the_page) {
-    char more[400];
-    snprintf(more, sizeof more, "--format csv --report %s", folder_path("page.html"));
-    bench_with("echo 0.25", more);
-    CHECK(contains_words(r.output,
-                         ",note,numpy_seconds_median,onnxruntime_seconds_median|,true,,0.25,,"),
-          "%s", r.output);
+    bench_with("echo 0.25", formatted("--format csv --report %s", folder_path("page.html")),
+               ",note,numpy_seconds_median,onnxruntime_seconds_median|,true,,0.25,,");
     size_t size;
     char *page = (char *)file_read(folder_path("page.html"), &size);
     CHECK(page && strstr(page, ">NumPy</th>") && !strstr(page, ">ONNX Runtime</th>"), "columns");
@@ -115,30 +97,38 @@ Test(peers, of_many_rows) {
     const char *python = make_python("[ -f $0.end ] && rm $0.end && exit 1; echo 0.25");
     snprintf(arguments, sizeof arguments, "--profile rows --op softmax --shape 64x768 --peers %s",
              python);
-    bench(arguments, 0);
+    bench(arguments, 0, NULL);
     noted("softmax", 8);
     noted("started torch", 1);
     noted("started numpy", 1);
     file_write(folder_path("python.end"), "", 0);
-    bench(arguments, 0);
-    CHECK(contains_words(r.output, "python failed|4 rows, 0 not verified"), "%s", r.output);
+    bench(arguments, 0, "python failed|4 rows, 0 not verified");
     noted("softmax", 16);
     noted("started", 2 + 3);
 }
 
 /* --pytorch has PyTorch alone, also for the norms of many products. */
 Test(peers, of_pytorch_alone) {
-    char arguments[1024];
-    snprintf(arguments, sizeof arguments,
-             "--profile lesson --op matmul+norm_l2_kept --shape '1000*100x100x100' --pytorch %s",
-             make_python("echo 12.5"));
-    bench(arguments, 0);
-    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio"), "%s", r.output);
+    bench(formatted(
+              "--profile lesson --op matmul+norm_l2_kept --shape '1000*100x100x100' --pytorch %s",
+              make_python("echo 12.5")),
+          0, "PyTorch 12.5 s, ratio");
     noted("torch cpu:0 - f32 matmul+norm_l2_kept 1000 100 100 100 0 ", 1);
     noted("numpy", 0);
 }
 
-/* peers.py itself, with a PyTorch that only records its calls: work of a card is done there and timed by its
+/* peers.py itself, with a module that stands for the library's, is sent these requests. */
+static void serve(const char *library, const char *module, const char *requests,
+                  const char *words) {
+    const char *changes[] = {"PYTHONPATH=.", NULL};
+    file_write(folder_path(formatted("%s.py", library)), module, strlen(module));
+    gives_with(changes,
+               formatted("cd %s && printf '%s' | python3 -c \"$(cat " PEERS ")\" serve %s 1",
+                         folder_path("."), requests, library),
+               0, words);
+}
+
+/* With a PyTorch that only records its calls: work of a card is done there and timed by its
  * events, 5 ms between two; other work by the wall clock, on cores. */
 Test(peers, of_the_card) {
     static const char torch[] =
@@ -150,25 +140,12 @@ Test(peers, of_the_card) {
         "                              {c.kwargs.get('device') for c in "
         "torch.rand.call_args_list},\n"
         "                              file=sys.stderr))\n";
-    char command[1024];
-    const char *changes[] = {NULL};
-    file_write(folder_path("torch.py"), torch, sizeof torch - 1);
-    snprintf(
-        command, sizeof command,
-        "cd %s && printf '%%s\\n' 'opencl:0 cuda:3 f32 add 1 64 64 0 0 2' "
-        "'cuda:3 cuda:3 bf16 matmul 1 64 64 64 1 2' 'cuda:3 cuda:3 f32 concat 1 64 64 0 0 2' | "
-        "PYTHONPATH=. python3 -c \"$(cat " PEERS ")\" serve torch 1",
-        folder_path("."));
-    check_case("%s", command);
-    run_shell(changes, command, 60, &r);
-    CHECK(r.exit_status == 0 && strstr(r.output, "0.00125\n0.00125\nlacks\n"), "%s", r.output);
-    CHECK(contains_words(r.output, "call('cuda:3')|{'cuda:3'}"), "%s", r.output);
-    snprintf(command, sizeof command,
-             "cd %s && echo 'cpu:0 - f32 add 1 64 64 0 0 2' | PYTHONPATH=. python3 -c "
-             "\"$(cat " PEERS ")\" serve torch 1",
-             folder_path("."));
-    run_shell(changes, command, 60, &r);
-    CHECK(r.exit_status == 0 && contains_words(r.output, "[] {'cpu'}"), "%s", r.output);
+    serve("torch", torch,
+          "opencl:0 cuda:3 f32 add 1 64 64 0 0 2\\n"
+          "cuda:3 cuda:3 bf16 matmul 1 64 64 64 1 2\\n"
+          "cuda:3 cuda:3 f32 concat 1 64 64 0 0 2\\n",
+          "0.00125\n0.00125\nlacks\n|call('cuda:3')|{'cuda:3'}");
+    serve("torch", torch, "cpu:0 - f32 add 1 64 64 0 0 2\\n", "[] {'cpu'}");
 }
 
 /* With as many sets of arrays as the benchmark has: a stand-in counts the results of products, and random arrays. */
@@ -184,33 +161,17 @@ Test(peers, in_turn) {
     static const char *const cases[][3] = {{"numpy", "matmul 1 64 64 64 0 3", "3 0 arrays"},
                                            {"numpy", "matmul 1 64 64 64 1 1", "1 0 arrays"},
                                            {"torch", "feed_forward 1 8 8 8 1 3", "0 21 arrays"}};
-    const char *changes[] = {NULL};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[1024], file[16];
-        snprintf(file, sizeof file, "%s.py", cases[i][0]);
-        file_write(folder_path(file), module, sizeof module - 1);
-        snprintf(command, sizeof command,
-                 "cd %s && echo 'cpu:0 - f32 %s' | PYTHONPATH=. python3 -c \"$(cat " PEERS
-                 ")\" serve %s 1",
-                 folder_path("."), cases[i][1], cases[i][0]);
-        check_case("%s", command);
-        run_shell(changes, command, 60, &r);
-        CHECK(r.exit_status == 0 && strstr(r.output, cases[i][2]), "%s", r.output);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        serve(cases[i][0], module, formatted("cpu:0 - f32 %s\\n", cases[i][1]), cases[i][2]);
 }
 
 /* The row is the same as without the peer. */
 Test(peers, that_fail) {
-    bench_with("echo 'no <memory>' >&2; exit 1", "");
-    CHECK(contains_words(r.output, "no PyTorch: |no <memory>|0 not verified"), "%s", r.output);
-    bench_with("echo failed OSError: it is lost", "");
-    CHECK(contains_words(r.output, "no PyTorch: |OSError: it is lost|0 not verified"), "%s",
-          r.output);
-    bench_with("echo soon", "");
-    CHECK(contains_words(r.output, "did not answer with a time"), "%s", r.output);
-    bench("--op matmul --peers /nonexistent/python3", 2);
-    CHECK(contains_words(r.output, "--peers|/nonexistent/python3"), "%s", r.output);
-    bench("--op matmul --peers true", 2);
-    CHECK(contains_words(r.output, "true has none of PyTorch, NumPy"), "%s", r.output);
+    bench_with("echo 'no <memory>' >&2; exit 1", "", "no PyTorch: |no <memory>|0 not verified");
+    bench_with("echo failed OSError: it is lost", "",
+               "no PyTorch: |OSError: it is lost|0 not verified");
+    bench_with("echo soon", "", "did not answer with a time");
+    bench("--op matmul --peers /nonexistent/python3", 2, "--peers|/nonexistent/python3");
+    bench("--op matmul --peers true", 2, "true has none of PyTorch, NumPy");
 }
 #endif

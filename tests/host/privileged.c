@@ -7,16 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(privileged, .init = random_start);
 
 enum { CUDA = 13 };
 
-static run_result r;
 static char folder[512];
 
 /* A caller's folder: libraries under the names that Tandem and OpenCL's loader look for, which say
@@ -35,27 +31,25 @@ static void make_trap(const char *name) {
 }
 
 /* Runs a program as a malicious caller would. */
-static void run_trapped(const char *program, const char *arguments) {
-    static char line[8192];
-    snprintf(line, sizeof line,
-             "cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
-             "TANDEM_TRACE=%s/home/trace TANDEM_NCCL_LIBRARY=/trap/nccl "
-             "TANDEM_LOG=debug:%s/home/log TANDEM_PROFILE=%s/home/profile TANDEM_VERIFY=1 "
-             "TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg "
-             "HOME=%s/home "
-             "OCL_ICD_VENDORS=%s/evil.icd %s %s",
-             folder, folder, folder, folder, folder, folder, folder, folder, folder, folder,
-             program, arguments);
-    run_shell(NULL, line, 60, &r);
-    check_case("%s", line);
+static void run_trapped(const char *program, const char *arguments, const char *words) {
+    gives_with(
+        NULL,
+        formatted("cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
+                  "TANDEM_TRACE=%s/home/trace TANDEM_NCCL_LIBRARY=/trap/nccl "
+                  "TANDEM_LOG=debug:%s/home/log TANDEM_PROFILE=%s/home/profile TANDEM_VERIFY=1 "
+                  "TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg "
+                  "HOME=%s/home "
+                  "OCL_ICD_VENDORS=%s/evil.icd %s %s",
+                  folder, folder, folder, folder, folder, folder, folder, folder, folder, folder,
+                  program, arguments),
+        0, words);
 }
 
 static void expect_no_trap(const char *program) {
     static const char *const arguments[] = {"work -",        "work cpu:0", "list",
                                             "find opencl:0", "diagnose",   "hold-and-ask cpu 4096"};
     for (int i = 0; i < 6; i++) {
-        run_trapped(program, arguments[i]);
-        CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+        run_trapped(program, arguments[i], NULL);
         CHECK(!contains_words(r.output, "EVIL"), "opened what its caller named: %s", r.output);
         static const char *const words[] = {
             "TDM_OK|cpu:0",
@@ -67,32 +61,27 @@ static void expect_no_trap(const char *program) {
             "program has more rights than its caller|cache "
             "directory|none, because|opens no libraries",
             "TDM_OK|tandem_reserved=4096;"};
-        CHECK(contains_words(r.output, words[i]), "'%s' lacks one of '%s'", r.output, words[i]);
+        SAYS(words[i]);
     }
-    char command[1200];
-    snprintf(command, sizeof command, "cd '%s' && ls -A home; ls -d made xdg 2>/dev/null; true",
-             folder);
-    run_shell(NULL, command, 30, &r);
+    run_shell(NULL, formatted("cd '%s' && ls -A home; ls -d made xdg 2>/dev/null; true", folder),
+              30, &r);
     CHECK(!r.output[0], "made in its caller's folders: %s", r.output);
 }
 
 /* The trap works: an ordinary program opens and makes the files that the environment names. */
 Test(privileged, an_ordinary_program_is_trapped) {
     make_trap("ordinary");
-    run_trapped(TEST_PROBE, "work cpu:0");
-    CHECK(contains_words(r.output, "EVIL"), "not opened: %s", r.output);
-    char command[1200];
-    snprintf(command, sizeof command,
-             "cd '%s' && ls -d made/cache home/trace home/log home/profile", folder);
-    run_shell(NULL, command, 30, &r);
+    run_trapped(TEST_PROBE, "work cpu:0", "EVIL");
+    run_shell(NULL,
+              formatted("cd '%s' && ls -d made/cache home/trace home/log home/profile", folder), 30,
+              &r);
     CHECK(r.exit_status == 0, "not made: %s", r.output);
 }
 
 /* The library asks the C library whether the program is one; this program answers for it. */
 Test(privileged, one_that_believes_to_be_privileged) {
     make_trap("believing");
-    run_trapped(TEST_PROBE_PRIVILEGED, "secure");
-    CHECK(contains_words(r.output, "secure: 1"), "%s", r.output);
+    run_trapped(TEST_PROBE_PRIVILEGED, "secure", "secure: 1");
     expect_no_trap(TEST_PROBE_PRIVILEGED);
 }
 
@@ -108,11 +97,9 @@ Test(privileged, setuid) {
     snprintf(copy, sizeof copy, "%.500s", r.output);
     snprintf(program, sizeof program, "setpriv --reuid 65534 --regid 65534 --clear-groups %s/probe",
              copy);
-    run_trapped(program, "secure");
+    run_trapped(program, "secure", NULL);
     const bool has_effect = !contains_words(r.output, "secure: 0");
     if (has_effect) expect_no_trap(program);
-    char command[600];
-    snprintf(command, sizeof command, "rm -rf '%s'", copy);
-    run_shell(NULL, command, 30, &r);
+    run_shell(NULL, formatted("rm -rf '%s'", copy), 30, &r);
     if (!has_effect) check_skip("setuid has no effect here");
 }

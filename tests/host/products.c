@@ -6,27 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "paths.h"
+#include "command.h"
 #include "platform/process.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
 
 #include <tandem/tandem.h>
 
 TestSuite(products, .init = random_start);
 
-static run_result r;
-
 static void run_with(const char *provider) {
-    char blas[64];
-    snprintf(blas, sizeof blas, "TANDEM_BLAS=%s", provider);
-    const char *changes[] = {ICD_NONE, CACHE, blas, "TANDEM_CPU_THREADS=3", "OMP_NUM_THREADS=5",
+    const char *changes[] = {ICD_NONE,
+                             CACHE,
+                             formatted("TANDEM_BLAS=%s", provider),
+                             "TANDEM_CPU_THREADS=3",
+                             "OMP_NUM_THREADS=5",
                              NULL};
-    const char *argv[] = {TEST_PROBE_LIBRARIES, "cpu", NULL};
-    check_case("%s", blas);
-    run_program(changes, argv, 120, &r);
-    CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+    gives_with(changes, TEST_PROBE_LIBRARIES " cpu", 0, NULL);
     CHECK(strcmp(r.output, "openblas 3, openmp 5\nthreads +0\nopenblas 3, openmp 5\n") == 0,
           "gave %s", r.output);
 }
@@ -44,9 +38,7 @@ static tdm_status multiply_by(const char *folder) {
     tdm_device *device = NULL;
     tdm_queue *queue = NULL;
     tdm_tensor a, c;
-    char path[512];
-    snprintf(path, sizeof path, TEST_STRICT_BLAS "/%s", folder);
-    OK(tdm_configure("TANDEM_LIBRARY_PATH", path));
+    OK(tdm_configure("TANDEM_LIBRARY_PATH", formatted(TEST_STRICT_BLAS "/%s", folder)));
     OK(tdm_configure("TANDEM_BLAS", "blis"));
     OK(tdm_configure("TANDEM_CPU_THREADS", "3"));
     OK(tdm_device_open("cpu", &device));
@@ -80,16 +72,13 @@ Test(products, old_openblas) {
     static const char path[] = "TANDEM_LIBRARY_PATH=" TEST_STRICT_BLAS "/old";
     const char *of_its_own[] = {ICD_NONE, path, "TANDEM_BLAS=openblas", NULL},
                *usual[] = {ICD_NONE, path, "TANDEM_BLAS", NULL};
-    const char *const explain[] = {TEST_PROBE, "explain", "cpu:0", "f64", "64", "64", "64", NULL};
-    const char *const diagnose[] = {TEST_PROBE, "diagnose", "cpu", NULL};
-    run_program(of_its_own, explain, 60, &r);
-    CHECK(contains_words(r.output, "TDM_OK|openblas"), "%s", r.output);
+    static const char explain[] = TEST_PROBE " explain cpu:0 f64 64 64 64";
+    gives_with(of_its_own, explain, 0, "TDM_OK|openblas");
     if (!__builtin_cpu_supports("avx2")) return;
-    run_program(usual, explain, 60, &r);
-    CHECK(contains_words(r.output, "TDM_OK") && !strstr(r.output, "openblas"), "%s", r.output);
-    run_program(usual, diagnose, 60, &r);
-    CHECK(contains_words(r.output, "libopenblas.so.0|only where TANDEM_BLAS names it|CORETYPE"),
-          "%s", r.output);
+    gives_with(usual, explain, 0, "TDM_OK");
+    CHECK(!strstr(r.output, "openblas"), "%s", r.output);
+    probe_gives(usual, "diagnose", "cpu",
+                "libopenblas.so.0|only where TANDEM_BLAS names it|CORETYPE");
 }
 #endif
 

@@ -7,31 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
 TestSuite(program, .init = random_start);
 
-static run_result r;
-
-static void tdm(const char *icd, const char *arguments, int status) {
-    char command[2048];
+static void tdm(const char *icd, const char *arguments, int status, const char *words) {
     const char *changes[] = {icd, CACHE, NULL};
-    snprintf(command, sizeof command, "'%s' %s", TEST_PROGRAM, arguments);
-    check_case("%s tdm %s", icd, arguments);
-    run_shell(changes, command, 300, &r);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    gives_with(changes, formatted(TEST_PROGRAM " %s", arguments), status, words);
 }
 
 /* `tdm devices` lists and exits 0 with and without drivers; its JSON has what the API returns. */
 Test(program, devices) {
-    tdm("OCL_ICD_VENDORS=/nonexistent", "devices", 0);
-    CHECK(contains_words(r.output, "cpu:0"), "%s", r.output);
+    tdm("OCL_ICD_VENDORS=/nonexistent", "devices", 0, "cpu:0");
     static const char *const icds[] = {ICD_NONE, ICD_POCL, ICD_BROKEN};
     for (int i = 0; i < 3; i++) {
-        tdm(icds[i], "devices --json 2>/dev/null", 0);
+        tdm(icds[i], "devices --json 2>/dev/null", 0, NULL);
         json_error_t error;
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
         CHECK(root, "no JSON: %s in %s", error.text, r.output);
@@ -47,8 +37,7 @@ Test(program, devices) {
         }
         json_decref(root);
     }
-    tdm("TANDEM_BACKEND=opncl", "devices", 1);
-    CHECK(contains_words(r.output, "opencl|TANDEM_BACKEND"), "%s", r.output);
+    tdm("TANDEM_BACKEND=opncl", "devices", 1, "opencl|TANDEM_BACKEND");
 }
 
 static void check_usage(json_t *usage) {
@@ -64,17 +53,16 @@ static void check_usage(json_t *usage) {
 
 /* The table has every column and stays within the page; the JSON has all of it. */
 Test(program, devices_and_their_usage) {
-    tdm(ICD_POCL, "devices", 0);
-    CHECK(contains_words(r.output, "Memory used / total|Held by Tandem|Utilization|Temperature|"
-                                   "Power / limit|Bus address = same card|f64|cpu 1|"
-                                   "physical GPUs 0|cpu:0"),
-          "%s", r.output);
+    tdm(ICD_POCL, "devices", 0,
+        "Memory used / total|Held by Tandem|Utilization|Temperature|"
+        "Power / limit|Bus address = same card|f64|cpu 1|"
+        "physical GPUs 0|cpu:0");
     size_t width = strcspn(r.output, "\n");
     CHECK(width >= 80 && width <= 130, "%zu columns", width);
     for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
         CHECK(strcspn(line, "\n") == width, "a line of another width: %s", line);
 
-    tdm(ICD_NONE, "devices --json", 0);
+    tdm(ICD_NONE, "devices --json", 0, NULL);
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root, "no JSON: %s in %s", error.text, r.output);
@@ -91,22 +79,21 @@ Test(program, devices_and_their_usage) {
 
 /* --watch goes on until Ctrl-C, which is no failure; with --json every line is a document. */
 Test(program, devices_watched) {
-    char command[1024];
     const char *changes[] = {ICD_NONE, CACHE, NULL};
-    snprintf(command, sizeof command,
-             "timeout --preserve-status -s INT 2 '%s' devices --watch 0.1; echo status $?",
-             TEST_PROGRAM);
-    run_shell(changes, command, 60, &r);
-    int tables = 0;
-    for (const char *at = r.output; (at = strstr(at, "physical GPUs")); at++)
-        tables++;
+    run_shell(
+        changes,
+        formatted("timeout --preserve-status -s INT 2 '%s' devices --watch 0.1; echo status $?",
+                  TEST_PROGRAM),
+        60, &r);
+    const int tables = times("physical GPUs");
     CHECK(tables >= 3, "%d tables in 2 seconds: %s", tables, r.output);
-    CHECK(contains_words(r.output, "status 0"), "%s", r.output);
+    SAYS("status 0");
     CHECK(!strchr(r.output, '\033'), "clears the screen where there is none");
 
-    snprintf(command, sizeof command,
-             "timeout --preserve-status -s INT 1 '%s' devices --json --watch .2", TEST_PROGRAM);
-    run_shell(changes, command, 60, &r);
+    run_shell(changes,
+              formatted("timeout --preserve-status -s INT 1 '%s' devices --json --watch .2",
+                        TEST_PROGRAM),
+              60, &r);
     CHECK(r.exit_status == 0, "exit status %d", r.exit_status);
     int documents = 0;
     for (char *line = r.output, *end; (end = strchr(line, '\n')); line = end + 1) {
@@ -122,13 +109,12 @@ Test(program, devices_watched) {
 
 /* `tdm doctor` answers with every library, driver and variable, and parses as JSON. */
 Test(program, doctor) {
-    tdm(ICD_BROKEN, "doctor", TEST_HAS_OPENCL ? 1 : 0);
+    tdm(ICD_BROKEN, "doctor", TEST_HAS_OPENCL ? 1 : 0, NULL);
 #if TEST_HAS_OPENCL
-    CHECK(contains_words(r.output, "libOpenCL|libbroken-icd.so|clblast"), "%s", r.output);
+    SAYS("libOpenCL|libbroken-icd.so|clblast");
 #endif
-    tdm("OCL_ICD_VENDORS=/nonexistent", "doctor", 0);
-    CHECK(contains_words(r.output, "cpu"), "%s", r.output);
-    tdm(ICD_POCL, "doctor --json 2>/dev/null", 0);
+    tdm("OCL_ICD_VENDORS=/nonexistent", "doctor", 0, "cpu");
+    tdm(ICD_POCL, "doctor --json 2>/dev/null", 0, NULL);
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root, "no JSON: %s in %s", error.text, r.output);
@@ -149,8 +135,7 @@ Test(program, doctor) {
     CHECK(libraries > 0, "%s", r.output);
     json_decref(root);
     /* A bad environment is an item of the diagnosis. */
-    tdm("TANDEM_BACKEND=opncl", "doctor", 1);
-    CHECK(contains_words(r.output, "opncl|opencl|TANDEM_BACKEND"), "%s", r.output);
+    tdm("TANDEM_BACKEND=opncl", "doctor", 1, "opncl|opencl|TANDEM_BACKEND");
 }
 
 /* Wrong arguments: exit status 2 and a useful message; --help: 0. */
@@ -189,14 +174,12 @@ Test(program, arguments) {
                  {"bench --json /nonexistent/folder/f --op fill --profile quick", "/nonexistent"},
                  {"bench quick", "quick"},
                  {"--devices", "--devices"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        tdm(ICD_NONE, wrong[i].arguments, 2);
-        CHECK(contains_words(r.output, wrong[i].words), "%s", r.output);
-    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        tdm(ICD_NONE, wrong[i].arguments, 2, wrong[i].words);
     static const char *const help[] = {"--help", "devices --help", "doctor --help", "bench --help",
                                        "--version"};
     for (int i = 0; i < 5; i++) {
-        tdm(ICD_NONE, help[i], 0);
+        tdm(ICD_NONE, help[i], 0, NULL);
         CHECK(strlen(r.output) > 5, "says nothing");
     }
     /* Output that cannot be written is a failure, and reported as one; a stdout that is closed and
@@ -205,19 +188,14 @@ Test(program, arguments) {
         "--help",        "--version",      "devices",       "devices --json", "doctor",
         "doctor --json", "devices --help", "doctor --help", "bench --help",   "bench --list"};
     for (int i = 0; i < 10; i++) {
-        char full[64];
-        snprintf(full, sizeof full, "%s >/dev/full", printing[i]);
-        tdm(ICD_NONE, full, 1);
-        CHECK(contains_words(r.output, "output could be written|No space left on device"), "%s",
-              r.output);
-        snprintf(full, sizeof full, "%s >&-", printing[i]);
-        tdm(ICD_NONE, full, 1);
-        CHECK(contains_words(r.output, "output could be written|Bad file descriptor"), "%s",
-              r.output);
+        tdm(ICD_NONE, formatted("%s >/dev/full", printing[i]), 1,
+            "output could be written|No space left on device");
+        tdm(ICD_NONE, formatted("%s >&-", printing[i]), 1,
+            "output could be written|Bad file descriptor");
     }
-    tdm(ICD_NONE, "bench --op fill --shape 0x0 >&-", 2);
+    tdm(ICD_NONE, "bench --op fill --shape 0x0 >&-", 2, NULL);
     /* A pipe that closes is no crash. */
-    tdm(ICD_NONE, "devices | true", 0);
+    tdm(ICD_NONE, "devices | true", 0, NULL);
 }
 
 static bool is_positive(const json_t *row, const char *name) {
@@ -230,7 +208,7 @@ Test(program, benchmark) {
     tdm(ICD_NONE,
         "bench --profile quick --device cpu --dtype f32 --op layer_norm,matmul,norm_l2 "
         "--shape 8x8,64x64,256x4096,64x64x64,512x512x512 --json " TEST_SCRATCH "/bench.json",
-        0);
+        0, NULL);
     json_error_t error;
     json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
     CHECK(root, "no JSON: %s", error.text);
@@ -272,15 +250,12 @@ Test(program, benchmark_devices) {
         {"TANDEM_BACKEND=cpx", "", "TANDEM_BACKEND|cpx", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[1024];
-        const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", NULL};
-        snprintf(command, sizeof command,
-                 "%s '%s' bench --op layer_norm --shape 8x8 --dtype f32 --format table %s",
-                 cases[i].variables, TEST_PROGRAM, cases[i].arguments);
-        check_case("%s", command);
-        run_shell(changes, command, 100, &r);
-        CHECK(r.exit_status == cases[i].status, "exit status %d: %s", r.exit_status, r.output);
-        CHECK(contains_words(r.output, cases[i].words), "%s", r.output);
+        const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", cases[i].variables, NULL};
+        gives_with(changes,
+                   formatted(TEST_PROGRAM
+                             " bench --op layer_norm --shape 8x8 --dtype f32 --format table %s",
+                             cases[i].arguments),
+                   cases[i].status, cases[i].words);
         CHECK(!strstr(r.output, "rows,") == (cases[i].status != 0), "%s", r.output);
     }
 }
@@ -291,22 +266,18 @@ Test(program, benchmark_table) {
     static const char two[] =
         "bench --profile lesson --op two_devices --shape 512x512x512 --device cpu:0,cpu:1";
     static const struct {
-        const char *before, *after, *words;
+        const char *columns, *after, *words;
         size_t width;
-    } pages[] = {{"", "", "ratio|1 rows, 0 not verified|the two devices share", 80},
+    } pages[] = {{"COLUMNS", "", "ratio|1 rows, 0 not verified|the two devices share", 80},
                  {"COLUMNS=60", "", "ratio", 60},
                  {"COLUMNS=nonsense", "", "ratio", 80},
                  {"COLUMNS=300", "", "ratio|error / bound", 300},
                  {"COLUMNS=70", "--wide", "ratio|error / bound|its median", 400}};
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
-        char command[1024];
-        const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", "COLUMNS", NULL};
-        snprintf(command, sizeof command, "%s '%s' %s %s 2>/dev/null", pages[i].before,
-                 TEST_PROGRAM, i ? one : two, pages[i].after);
-        check_case("%s", command);
-        run_shell(changes, command, 300, &r);
-        CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
-        CHECK(contains_words(r.output, pages[i].words), "%s", r.output);
+        const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", pages[i].columns, NULL};
+        gives_with(changes,
+                   formatted(TEST_PROGRAM " %s %s 2>/dev/null", i ? one : two, pages[i].after), 0,
+                   pages[i].words);
         for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
             CHECK(strcspn(line, "\n") <= pages[i].width, "%zu: %s", strcspn(line, "\n"), line);
         CHECK(!strstr(r.output, "error / bound") == (pages[i].width <= 250), "%s", r.output);
@@ -319,14 +290,13 @@ Test(program, benchmark_formats) {
         "bench --device cpu --op empty,layer_norm --shape 1,8x8 --dtype f32 --format ";
     static const char check[] = "python3 " TEST_SOURCE "/tests/python/check_schema.py " TEST_SOURCE
                                 "/bench/report/schema.json ";
-    char arguments[1024];
     json_error_t error;
-    snprintf(arguments, sizeof arguments,
-             "%sjson --json " TEST_SCRATCH "/formats.json 2>/dev/null >" TEST_SCRATCH
-             "/printed.json && %s " TEST_SCRATCH "/printed.json && %s " TEST_SCRATCH
-             "/formats.json",
-             rows, check, check);
-    tdm(ICD_NONE, arguments, 0);
+    tdm(ICD_NONE,
+        formatted("%sjson --json " TEST_SCRATCH "/formats.json 2>/dev/null >" TEST_SCRATCH
+                  "/printed.json && %s " TEST_SCRATCH "/printed.json && %s " TEST_SCRATCH
+                  "/formats.json",
+                  rows, check, check),
+        0, NULL);
     json_t *root = json_load_file(TEST_SCRATCH "/printed.json", JSON_REJECT_DUPLICATES, &error);
     CHECK(root, "no JSON: %s", error.text);
     CHECK(json_integer_value(json_object_get(root, "schema")) == 1, "schema");
@@ -335,16 +305,15 @@ Test(program, benchmark_formats) {
     CHECK(json_array_size(json_object_get(row, "seconds")) >= 3, "no samples");
     json_decref(root);
     /* the check would see it */
-    snprintf(arguments, sizeof arguments,
-             "--version >/dev/null; sed 's/\"device\": \"cpu:0\", //; s/\"schema\": 1/\"schema\": "
-             "2/' " TEST_SCRATCH "/printed.json >" TEST_SCRATCH "/wrong.json; %s " TEST_SCRATCH
-             "/wrong.json",
-             check);
-    tdm(ICD_NONE, arguments, 1);
-    CHECK(contains_words(r.output, "$.schema|2|rows[0]: device is missing"), "%s", r.output);
+    tdm(ICD_NONE,
+        formatted(
+            "--version >/dev/null; sed 's/\"device\": \"cpu:0\", //; s/\"schema\": 1/\"schema\": "
+            "2/' " TEST_SCRATCH "/printed.json >" TEST_SCRATCH "/wrong.json; %s " TEST_SCRATCH
+            "/wrong.json",
+            check),
+        1, "$.schema|2|rows[0]: device is missing");
 
-    snprintf(arguments, sizeof arguments, "%sjsonl 2>/dev/null", rows);
-    tdm(ICD_NONE, arguments, 0);
+    tdm(ICD_NONE, formatted("%sjsonl 2>/dev/null", rows), 0, NULL);
     int lines = 0;
     for (char *line = r.output, *end; (end = strchr(line, '\n')); line = end + 1, lines++) {
         *end = '\0';
@@ -355,13 +324,11 @@ Test(program, benchmark_formats) {
         json_decref(root);
     }
     CHECK(lines == 3, "%d lines", lines);
-    snprintf(arguments, sizeof arguments, "%scsv 2>/dev/null | cut -d, -f1,4,6,19", rows);
-    tdm(ICD_NONE, arguments, 0);
+    tdm(ICD_NONE, formatted("%scsv 2>/dev/null | cut -d, -f1,4,6,19", rows), 0, NULL);
     CHECK(strcmp(r.output, "device,op,shape,verified\ncpu:0,empty,1,true\n"
                            "cpu:0,empty+finish,1,true\ncpu:0,layer_norm,8x8,true\n") == 0,
           "%s", r.output);
-    snprintf(arguments, sizeof arguments, "%smd 2>/dev/null | grep '^|'", rows);
-    tdm(ICD_NONE, arguments, 0);
+    tdm(ICD_NONE, formatted("%smd 2>/dev/null | grep '^|'", rows), 0, NULL);
     CHECK(strncmp(r.output, "| device | op | dtype | shape | median |", 40) == 0 &&
               strstr(r.output, "| note |\n| --- | --- | --- | --- | ---: |") &&
               strstr(r.output, "\n| cpu:0 | layer_norm | f32 | 8x8 |"),

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Quotas of control groups, in made-up files of both versions. */
 #include <criterion/criterion.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,12 @@
 #include "support/check.h"
 #include "support/folder.h"
 #include "support/random.h"
+#include "support/run.h"
 
 static char root[256]; /* of the made-up files */
 
 static void remove_root(void) {
-    char command[300];
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    if (system(command) != 0) abort();
+    if (system(formatted("rm -rf '%s'", root)) != 0) abort();
 }
 
 static void start(void) {
@@ -128,41 +126,28 @@ Test(quota, both_versions) {
 Test(quota, no_files) { check_cores(0); }
 
 #ifdef TEST_PROGRAM
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static int run(const char *format, ...) {
-    char command[2048];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    return system(command);
-}
-
 /* The default number of threads, where files may be mounted over the system's: as large as the quota; and a number that
  * is set goes before it. */
 Test(quota, threads) {
     static const char listed[] = "env -u TANDEM_CPU_THREADS TANDEM_BACKEND=cpu %s " TEST_PROGRAM
                                  " devices --json | grep -q '\"compute_units\": %d,'";
-    char one[600], three[600];
-    snprintf(one, sizeof one, listed, "", 1);
-    snprintf(three, sizeof three, listed, "TANDEM_CPU_THREADS=3", 3);
     put("/fs/cpu.max", "70000 100000\n");
     put("/fs/cpu/cpu.cfs_quota_us", "70000\n");
     put("/fs/cpu/cpu.cfs_period_us", "100000\n");
-    (void)run("ln -s cpu '%s/fs/cpu,cpuacct'", root);
-    if (run("grep -Eq ' /sys/fs/cgroup(/cpu|/cpu,cpuacct)? .* - cgroup2? ' /proc/self/mountinfo && "
+    CHECK(symlink("cpu", formatted("%s/fs/cpu,cpuacct", root)) == 0, "no link");
+    if (system(formatted(
+            "grep -Eq ' /sys/fs/cgroup(/cpu|/cpu,cpuacct)? .* - cgroup2? ' /proc/self/mountinfo && "
             "unshare -rm mount --bind '%s/fs' /sys/fs/cgroup 2>/dev/null",
-            root) != 0) {
+            root)) != 0) {
         check_before_skip(remove_root);
         check_skip("no files can be mounted over those of /sys/fs/cgroup");
     }
-    setenv("ONE", one, 1);
-    setenv("THREE", three, 1);
-    CHECK(run("unshare -rm sh -c 'mount --bind %s/fs /sys/fs/cgroup && eval \"$ONE\"'", root) == 0,
-          "the quota does not bound the threads");
-    CHECK(run("unshare -rm sh -c 'mount --bind %s/fs /sys/fs/cgroup && eval \"$THREE\"'", root) ==
-              0,
+    setenv("ONE", formatted(listed, "", 1), 1);
+    setenv("THREE", formatted(listed, "TANDEM_CPU_THREADS=3", 3), 1);
+    static const char mounted[] =
+        "unshare -rm sh -c 'mount --bind %s/fs /sys/fs/cgroup && eval \"$%s\"'";
+    CHECK(system(formatted(mounted, root, "ONE")) == 0, "the quota does not bound the threads");
+    CHECK(system(formatted(mounted, root, "THREE")) == 0,
           "TANDEM_CPU_THREADS does not go before the quota");
 }
 #endif

@@ -10,23 +10,16 @@
 
 #include <report/output.h>
 
-#include "paths.h"
-#include "support/check.h"
+#include "command.h"
 #include "support/folder.h"
-#include "support/run.h"
 
 TestSuite(report, .init = folder_start, .fini = folder_remove);
 
-static run_result r;
-
 /* Runs `tdm bench` under a shell's prefix ("PATH=… "). */
-static void bench(const char *prefix, const char *arguments, int status) {
-    char command[4096];
+static void bench(const char *prefix, const char *arguments, int status, const char *words) {
     const char *changes[] = {ICD_NONE, CACHE, NULL};
-    snprintf(command, sizeof command, "%s '%s' bench %s", prefix, TEST_PROGRAM, arguments);
-    check_case("%s", command);
-    run_shell(changes, command, 300, &r);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    gives_with(changes, formatted("%s " TEST_PROGRAM " bench %s", prefix, arguments), status,
+               words);
 }
 
 static int count(const char *text, const char *word) {
@@ -206,13 +199,12 @@ Test(report, noisy_rows) {
 }
 
 Test(report, page) {
-    char arguments[1024];
     size_t size;
-    snprintf(arguments, sizeof arguments,
-             "--device cpu --dtype f32 --op layer_norm,matmul --shape "
-             "8x8,1x4096,64x64x64,256x256x256,512x512x512 --peaks --report '%s' --json '%s'",
-             folder_path("page.html"), folder_path("rows.json"));
-    bench("", arguments, 0);
+    bench("",
+          formatted("--device cpu --dtype f32 --op layer_norm,matmul --shape "
+                    "8x8,1x4096,64x64x64,256x256x256,512x512x512 --peaks --report '%s' --json '%s'",
+                    folder_path("page.html"), folder_path("rows.json")),
+          0, NULL);
     char *page = (char *)file_read(folder_path("page.html"), &size);
     CHECK(page && strlen(page) == size, "no page, or a NUL in it");
     if (!page) return;
@@ -234,26 +226,21 @@ Test(report, page) {
 
 /* A run that cannot end in a page does not start: nothing is measured, nothing written. */
 Test(report, refused) {
-    char arguments[1024];
     static const char choice[] = "--device cpu --op matmul --shape 64x64x64 --dtype f32 --report";
-    snprintf(arguments, sizeof arguments, "%s /nonexistent/folder/page.html", choice);
-    bench("", arguments, 2);
-    CHECK(contains_words(r.output, "--report|/nonexistent/folder|no such file"), "%s", r.output);
+    bench("", formatted("%s /nonexistent/folder/page.html", choice), 2,
+          "--report|/nonexistent/folder|no such file");
     CHECK(!strstr(r.output, "median"), "it measured: %s", r.output);
-    snprintf(arguments, sizeof arguments, "%s '%s'", choice, folder_path("."));
-    bench("", arguments, 2);
-    CHECK(contains_words(r.output, "--report|regular file"), "%s", r.output);
-    bench("", "--report", 2);
-    CHECK(contains_words(r.output, "--report|value"), "%s", r.output);
+    bench("", formatted("%s '%s'", choice, folder_path(".")), 2, "--report|regular file");
+    bench("", "--report", 2, "--report|value");
 }
 
 /* Peaks alone are a page, too; without them there is no empty section. */
 Test(report, parts) {
-    char arguments[1024];
     size_t size;
-    snprintf(arguments, sizeof arguments, "--device cpu --peaks --report '%s' --json '%s'",
-             folder_path("peaks.html"), folder_path("peaks.json"));
-    bench("", arguments, 0);
+    bench("",
+          formatted("--device cpu --peaks --report '%s' --json '%s'", folder_path("peaks.html"),
+                    folder_path("peaks.json")),
+          0, NULL);
     char *page = (char *)file_read(folder_path("peaks.html"), &size);
     CHECK(page && !strstr(page, "<h2>Plots") && !strstr(page, "<h2>Every row"), "rows");
     if (page) {
@@ -262,11 +249,12 @@ Test(report, parts) {
         check_peaks(page, folder_path("peaks.json"));
     }
     free(page);
-    snprintf(
-        arguments, sizeof arguments,
-        "--device cpu --op file_save --profile lesson --shape 16384,65536,262144 --report '%s'",
-        folder_path("rows.html"));
-    bench("PATH=/nonexistent", arguments, 0);
+    bench(
+        "PATH=/nonexistent",
+        formatted(
+            "--device cpu --op file_save --profile lesson --shape 16384,65536,262144 --report '%s'",
+            folder_path("rows.html")),
+        0, NULL);
     page = (char *)file_read(folder_path("rows.html"), &size);
     CHECK(page && !strstr(page, "<section class=\"peaks\">"), "peaks");
     if (page) {
@@ -274,10 +262,10 @@ Test(report, parts) {
         check_plots(page, 2);
     }
     free(page);
-    snprintf(arguments, sizeof arguments,
-             "--op two_devices --profile lesson --shape 512x512x512 --report '%s'",
-             folder_path("pair.html"));
-    bench("TANDEM_CPU_DEVICES=2", arguments, 0);
+    bench("TANDEM_CPU_DEVICES=2",
+          formatted("--op two_devices --profile lesson --shape 512x512x512 --report '%s'",
+                    folder_path("pair.html")),
+          0, NULL);
     page = (char *)file_read(folder_path("pair.html"), &size);
     CHECK(page && strstr(page, "<h3>Two devices at once, 512x512x512 f32</h3>"), "no pair");
     if (page) check_plots(page, 2);
@@ -287,13 +275,12 @@ Test(report, parts) {
 
 /* A symbolic link stays, and its file is replaced; one to nothing is refused. */
 Test(report, behind_a_link) {
-    char prefix[1024];
-    snprintf(prefix, sizeof prefix,
-             "cd '%s' && mkdir to && echo old >to/file && ln -s to/file link && ln -s none broken "
-             "&& ",
-             folder_path("."));
-    bench(prefix, "--device cpu:0 --op empty --json link && [ -L link ] && grep -q schema to/file",
-          0);
-    snprintf(prefix, sizeof prefix, "cd '%s' && ", folder_path("."));
-    bench(prefix, "--device cpu:0 --op empty --json broken", 2);
+    bench(formatted(
+              "cd '%s' && mkdir to && echo old >to/file && ln -s to/file link && ln -s none broken "
+              "&& ",
+              folder_path(".")),
+          "--device cpu:0 --op empty --json link && [ -L link ] && grep -q schema to/file", 0,
+          NULL);
+    bench(formatted("cd '%s' && ", folder_path(".")), "--device cpu:0 --op empty --json broken", 2,
+          NULL);
 }

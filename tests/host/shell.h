@@ -3,15 +3,10 @@
 #ifndef TEST_SHELL_H
 #define TEST_SHELL_H
 
-#include <stdio.h>
 #include <unistd.h>
 
-#include "paths.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/run.h"
+#include "command.h"
 
-static run_result r; /* of the last command */
 static char folder[300], cache[340];
 enum { DRIVERS = 3, MORE };
 static const char *shell_changes[] = {folder, cache, "LC_ALL=C", ICD_NONE, NULL, NULL};
@@ -29,10 +24,7 @@ static inline void shell_stop(void) { shell("rm -rf $D"); }
 
 /* Runs the command; its output must have these words. */
 static inline void gives(const char *command, int status, const char *words) {
-    check_case("%s", command);
-    shell(command);
-    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
-    CHECK(contains_words(r.output, words), "no \"%s\" in: %s", words, r.output);
+    gives_with(shell_changes, command, status, words);
 }
 
 #endif

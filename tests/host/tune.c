@@ -81,10 +81,8 @@ Test(tune, a_corrupted_file_is_ignored) {
         "dd if=$D/byte of=$F bs=1 seek=$A conv=notrunc 2>$D/dd; cmp -s $F $D/whole || echo damaged";
     shell("echo f32 96x96x96 >$D/list");
     for (int percent = 0; percent < 100; percent += 15) {
-        char command[2048];
         gives(TUNE " && cp $D/cache/*.bin $D/whole", 0, "1 product measured");
-        snprintf(command, sizeof command, damage, percent, (int)random_integer(1, 255));
-        gives(command, 0, "damaged");
+        gives(formatted(damage, percent, (int)random_integer(1, 255)), 0, "damaged");
         not_measured(EXPLAIN "f32 96 96 96");
     }
     gives(TUNE " && truncate -s 100 $D/cache/*.bin", 0, "1 product measured");
@@ -148,7 +146,7 @@ Test(tune, interrupted) {
 
 Test(tune, a_wrong_library_is_never_chosen) {
     gives("echo f32 96x96x96 >$D/list; TANDEM_LIBRARY_PATH=" TEST_WRONG_BLAS " " TUNE, 0, "1 of ");
-    CHECK(contains_words(r.output, "ways failed or were wrong"), "%s", r.output);
+    SAYS("ways failed or were wrong");
     CHECK(!contains_words(r.output, "blis"), "chosen: %s", r.output);
     gives("TANDEM_BLAS=blis TANDEM_LIBRARY_PATH=" TEST_WRONG_BLAS " " TUNE, 1,
           "no library gives the result that the builtin kernel gives");
@@ -159,7 +157,7 @@ Test(tune, trace_of_a_program) {
           "f64 7 8 9 && cat $D/list",
           0, "f32 40x50x60\nf64 7x8x9\n");
     gives("grep -c f32 $D/list; " TUNE, 0, "1\n");
-    CHECK(contains_words(r.output, "2 products measured"), "%s", r.output);
+    SAYS("2 products measured");
     /* a file that cannot be opened is an error at the start; one that is full later is no failure of the program */
     gives("mkfifo $D/pipe; TANDEM_TRACE=$D/pipe " EXPLAIN "f32 40 50 60; true", 0,
           "TDM_ERROR_ENVIRONMENT|TANDEM_TRACE: nothing can be written to");
@@ -184,9 +182,8 @@ Test(tune, lists_that_are_wrong) {
         {"# nothing", "has no product"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        char command[400];
-        snprintf(command, sizeof command, "echo '%s' >$D/list; " TUNE, wrong[i].line);
-        gives(command, wrong[i].line[0] == '#' ? 1 : 2, wrong[i].words);
+        gives(formatted("echo '%s' >$D/list; " TUNE, wrong[i].line),
+              wrong[i].line[0] == '#' ? 1 : 2, wrong[i].words);
     }
     gives("rm $D/list; " TUNE, 1, "cannot be read: No such file");
     gives(TEST_PROGRAM " tune --budget 0", 2, "a number of seconds greater than 0");
@@ -249,7 +246,7 @@ Test(tune, parameters_of_clblast) {
         shell(TEST_PROGRAM " cache clear");
         gives(SEARCH("150") "; " TEST_PROGRAM " cache list", 0, FOUND "|CLBlast f32");
     }
-    CHECK(contains_words(r.output, AS_IT_CAME), "%s", r.output);
+    SAYS(AS_IT_CAME);
     gives(SLOW_CLBLAST TEST_PROBE " explain opencl:0 f32 16 16 16 2>&1", 0,
           "clblast, " MEASURED " f32 16x16x16: ");
     CHECK(!contains_words(r.output, AS_IT_CAME), "%s", r.output);
@@ -265,7 +262,7 @@ Test(tune, parameters_of_clblast_are_looked_at_twice) {
         shell(searches[i]);
     CHECK(strstr(r.output, "slow_clblast: a second look"), "%s", r.output);
     shell(SLOW_CLBLAST TEST_PROBE " explain opencl:0 f32 16 16 16 2>&1");
-    CHECK(contains_words(r.output, "TDM_OK|" AS_IT_CAME), "%s", r.output);
+    SAYS("TDM_OK|" AS_IT_CAME);
 }
 #endif
 
@@ -279,13 +276,12 @@ Test(tune, rows) {
     gives("printf 'f32 softmax 12x1000\n\n# no rows\nbf16 rms_norm 3x64' >$D/list; " ROWS
           "--each --shapes $D/list",
           0, "  softmax of f32, 12 x 1000: 64 lanes of 4 vectors, held: ");
-    CHECK(contains_words(r.output, "f32  softmax        1000 columns  "), "%s", r.output);
-    CHECK(contains_words(r.output, "bf16 rms_norm         64 columns  "), "%s", r.output);
-    CHECK(contains_words(r.output, "2 operations on rows measured on cuda:0"), "%s", r.output);
+    SAYS("f32  softmax        1000 columns  ");
+    SAYS("bf16 rms_norm         64 columns  ");
+    SAYS("2 operations on rows measured on cuda:0");
     gives(TEST_PROGRAM " cache list", 0, "tuned rows");
     gives(ROWS "--dtype f16 --budget 0.1", 0, "f16  rms_norm       4096 columns  ");
-    CHECK(contains_words(r.output, "1 operation on rows measured|64 left for lack of time: "), "%s",
-          r.output);
+    SAYS("1 operation on rows measured|64 left for lack of time: ");
     gives("chmod 777 $D/cache; " ROWS "--shapes $D/list", 1, "nothing could be kept in the cache");
     gives(TEST_PROGRAM " tune --rows --device cpu", 1, "a row has one lane on cpu:0");
     gives("echo f32 softmax 1000 >$D/list; " ROWS "--shapes $D/list", 2,
@@ -300,26 +296,24 @@ Test(tune, rows) {
 /* Of cuBLASLt's algorithms for a product the simulated machine's second is the fastest, by milliseconds. */
 Test(tune, algorithms_of_cublaslt) {
     static const char path[] = "TANDEM_BLAS=cublas TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM " ";
-    char command[2048];
-    snprintf(command, sizeof command,
-             "echo f32 24x40x25 >$D/list; %s" TEST_PROGRAM " tune --device cuda:0 --shapes $D/list",
-             path);
-    gives(command, 0, "cublas (algorithm 1)");
-    snprintf(command, sizeof command, "%s" TEST_PROBE " explain cuda:0 f32 24 40 25", path);
-    gives(command, 0, "cublas with its algorithm 1, " MEASURED " f32 24x40x25");
+    gives(formatted("echo f32 24x40x25 >$D/list; %s" TEST_PROGRAM
+                    " tune --device cuda:0 --shapes $D/list",
+                    path),
+          0, "cublas (algorithm 1)");
+    gives(formatted("%s" TEST_PROBE " explain cuda:0 f32 24 40 25", path), 0,
+          "cublas with its algorithm 1, " MEASURED " f32 24x40x25");
     /* a card of the same architecture or another driver, which share compiled kernels */
     static const char *const others[] = {"name0=Other", "driver=13010"};
     for (size_t i = 0; i < 2; i++) {
-        snprintf(command, sizeof command,
-                 "TDM_CUDA_SIM=%s %s" TEST_PROBE " explain cuda:0 f32 24 40 25", others[i], path);
-        not_measured(command);
-        snprintf(command, sizeof command,
-                 "TDM_CUDA_SIM=%s %s" TEST_PROGRAM " cache prune --dry-run", others[i], path);
-        gives(command, 0, "tuned products|1 of ");
+        not_measured(formatted("TDM_CUDA_SIM=%s %s" TEST_PROBE " explain cuda:0 f32 24 40 25",
+                               others[i], path));
+        gives(
+            formatted("TDM_CUDA_SIM=%s %s" TEST_PROGRAM " cache prune --dry-run", others[i], path),
+            0, "tuned products|1 of ");
     }
     /* a near product has other algorithms */
-    snprintf(command, sizeof command, "%s" TEST_PROBE " explain cuda:0 f32 24 40 26", path);
-    gives(command, 0, "cublas, " MEASURED " the nearest product");
+    gives(formatted("%s" TEST_PROBE " explain cuda:0 f32 24 40 26", path), 0,
+          "cublas, " MEASURED " the nearest product");
 }
 #endif
 #endif

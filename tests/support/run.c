@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,4 +97,16 @@ void run_program(const char *const *changes, const char *const *arguments, int s
 void run_shell(const char *const *changes, const char *command, int seconds, run_result *result) {
     const char *arguments[] = {"/bin/sh", "-c", command, NULL};
     run_program(changes, arguments, seconds, result);
+}
+
+const char *formatted(const char *format, ...) {
+    static char texts[16][8192];
+    static int next;
+    char *text = texts[next++ % 16];
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(text, sizeof texts[0], format, args);
+    va_end(args);
+    if (length >= (int)sizeof texts[0]) abort();
+    return text;
 }

@@ -18,4 +18,7 @@ void run_program(const char *const *changes, const char *const *arguments, int s
 /* The same through the shell, with the changes as above. */
 void run_shell(const char *const *changes, const char *command, int seconds, run_result *result);
 
+/* The text that printf would print, of less than 8 KiB; good until the 16th call from now. */
+const char *formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif
