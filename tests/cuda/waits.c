@@ -16,12 +16,20 @@
 
 enum { UNKNOWN = 999, MIB = 1 << 20, COUNT = MIB / 4 };
 
+static small s;
+
 static void waits_begin(void) {
     setenv("TDM_CUDA_SIM", "lazy=1", 1);
     traps_begin();
+    OK(small_open(&s, "cuda:0"));
 }
 
-TestSuite(waits, .init = waits_begin, .fini = traps_end);
+static void waits_end(void) {
+    small_close(&s);
+    traps_end();
+}
+
+TestSuite(waits, .init = waits_begin, .fini = waits_end);
 
 /* All waits fail from now on, until `heal`. */
 static void break_waits(void) { cuda_sim_fail("cudaStreamSynchronize", 1, true, UNKNOWN); }
@@ -39,9 +47,7 @@ static size_t pinned(tdm_device *device) {
 
 /* One failure is waited out by the second try, and reported. */
 Test(waits, one_failure) {
-    small s;
     void *mapped = &s, *memory = NULL;
-    OK(small_open(&s, "cuda:0"));
     cuda_sim_fail("cudaStreamSynchronize", 1, false, UNKNOWN);
     REFUSED(tdm_buffer_map(s.queue, s.buffers[1], 0, SMALL_BYTES, TDM_MAP_READ, &mapped),
             TDM_ERROR_BACKEND, "cudaStreamSynchronize|error 999");
@@ -51,14 +57,11 @@ Test(waits, one_failure) {
     OK(tdm_host_alloc(s.device, MIB, &memory));
     tdm_host_free(s.device, memory);
     CHECK(pinned(s.device) == 0, "%zu blocks are kept", pinned(s.device));
-    small_close(&s);
 }
 
 /* The memory of a mapping, and the caller's own pinned memory. */
 Test(waits, maps_and_pinned_memory) {
-    small s;
     void *mapped = NULL, *memory = NULL;
-    OK(small_open(&s, "cuda:0"));
     OK(tdm_host_alloc(s.device, SMALL_BYTES, &memory));
     OK(tdm_buffer_read_async(s.queue, s.buffers[0], 0, memory, SMALL_BYTES));
     break_waits();
@@ -82,14 +85,12 @@ Test(waits, maps_and_pinned_memory) {
     heal();
     OK(tdm_queue_finish(s.queue));
     CHECK(pinned(s.device) == 0, "%zu blocks are kept", pinned(s.device));
-    small_close(&s);
 }
 
 /* Device memory is neither given back to the driver nor to another buffer. */
 Test(waits, the_pool) {
-    small s, other;
+    small other;
     tdm_buffer *first = NULL, *second = NULL;
-    OK(small_open(&s, "cuda:0"));
     OK(small_open(&other, "cuda:0"));
     OK(tdm_buffer_create(s.device, MIB, &first));
     tdm_tensor ones = tdm_tensor_1d(first, TDM_F32, COUNT);
@@ -108,18 +109,15 @@ Test(waits, the_pool) {
     OK(tdm_device_trim(s.device));
     CHECK(cuda_sim_memory(0) < before + MIB, "%zu bytes are kept", cuda_sim_memory(0));
     tdm_buffer_release(second);
-    small_close(&s);
     small_close(&other);
 }
 
 /* A queue that is destroyed while waits fail keeps the memory that its work uses, and ends later;
  * the device is not given back before. */
 Test(waits, destroyed_in_doubt) {
-    small s;
     void *memory = NULL;
     tdm_device *again = NULL;
     tdm_queue *next = NULL;
-    OK(small_open(&s, "cuda:0"));
     OK(tdm_host_alloc(s.device, SMALL_BYTES, &memory));
     OK(tdm_buffer_write_async(s.queue, s.buffers[0], 0, memory, SMALL_BYTES));
     break_waits();
@@ -141,8 +139,6 @@ Test(waits, destroyed_in_doubt) {
 
 /* A device that is lost runs nothing any more: all can be given back. */
 Test(waits, lost_in_doubt) {
-    small s;
-    OK(small_open(&s, "cuda:0"));
     OK(tdm_buffer_fill_async(s.queue, s.buffers[0], 0, SMALL_BYTES, "x", 1));
     break_waits();
     REFUSED(tdm_queue_finish(s.queue), TDM_ERROR_BACKEND, "999");
@@ -154,10 +150,8 @@ Test(waits, lost_in_doubt) {
 
 /* The host's memory as source and destination: the cpu's pool knows nothing of the stream. */
 static void copy_with_cpu(bool to_cpu) {
-    small s;
     tdm_device *cpu = NULL;
     tdm_buffer *host = NULL;
-    OK(small_open(&s, "cuda:0"));
     OK(tdm_device_open("cpu", &cpu));
     OK(tdm_buffer_create(cpu, SMALL_BYTES, &host));
     break_waits();
@@ -173,7 +167,6 @@ static void copy_with_cpu(bool to_cpu) {
     OK(tdm_device_get_memory_stats(cpu, &after));
     CHECK(after.in_use == 0, "%llu bytes are in use", (unsigned long long)after.in_use);
     tdm_device_release(cpu);
-    small_close(&s);
 }
 
 Test(waits, copy_to_cpu) { copy_with_cpu(true); }
@@ -182,11 +175,9 @@ Test(waits, copy_from_cpu) { copy_with_cpu(false); }
 
 /* Moved by queues that the call made itself, and that it cannot end. */
 Test(waits, moved_tensor) {
-    small s;
     tdm_device *cpu = NULL;
     tdm_queue *queue = NULL, *next = NULL;
     tdm_tensor x = {0}, y;
-    OK(small_open(&s, "cuda:0"));
     OK(tdm_device_open("cpu", &cpu));
     OK(tdm_queue_create(cpu, 0, &queue));
     OK(tdm_ones(queue, TDM_F32, 1, (const int64_t[]){8 * COUNT}, &x));
@@ -202,14 +193,12 @@ Test(waits, moved_tensor) {
     tdm_queue_destroy(next);
     tdm_queue_destroy(queue);
     tdm_device_release(cpu);
-    small_close(&s);
 }
 
 #if TEST_HAS_SAFETENSORS
 /* The staging pieces of a file that is loaded, read and saved. `failing`: the wait to begin with.
  */
 static void use_file(const char *path, int failing) {
-    small s;
     tdm_state_dict *dict = NULL;
     tdm_file *file = NULL;
     const tdm_file_entry *entry = NULL;
@@ -217,7 +206,6 @@ static void use_file(const char *path, int failing) {
     const int64_t shape[] = {2 * COUNT};
     const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
     const unsigned long nth = (unsigned long)failing;
-    OK(small_open(&s, "cuda:0"));
     OK(tdm_empty(s.queue, TDM_F32, 1, shape, &x));
 
     check_case("tdm_load, wait %d", failing);
@@ -248,7 +236,6 @@ static void use_file(const char *path, int failing) {
     CHECK(pinned(s.device) == 0, "%zu blocks are kept", pinned(s.device));
     tdm_state_dict_destroy(dict);
     tdm_tensor_release(&x);
-    small_close(&s);
 }
 
 Test(waits, files) {
@@ -267,13 +254,10 @@ Test(waits, files) {
 
 /* The memory that a tensor's text was read into. */
 Test(waits, format) {
-    small s;
     char text[64];
     size_t length;
-    OK(small_open(&s, "cuda:0"));
     break_waits();
     REFUSED(tdm_format(s.queue, &s.x, text, sizeof text, &length), TDM_ERROR_BACKEND, "999");
     heal();
     OK(tdm_queue_finish(s.queue));
-    small_close(&s);
 }
