@@ -4,6 +4,7 @@
 
 #include "control.h"
 #include "cuda/declarations.h"
+#include "small.h"
 #include "support/check.h"
 #include "traps.h"
 #include <tandem/tandem.h>
@@ -52,27 +53,20 @@ Test(statuses, of_errors) {
 
 /* Where a library's memory is short, the pool gives back what it keeps. */
 Test(statuses, blas_in_the_pool_s_memory) {
-    tdm_device *device = NULL;
-    tdm_queue *queue = NULL;
+    small s;
     tdm_buffer *kept = NULL;
     tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
-    tdm_tensor x = {0}, y = {0};
-    if (!OK(tdm_device_open("cuda:0", &device))) return;
-    OK(tdm_queue_create(device, 0, &queue));
-    OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(64, 64), &x));
-    OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(64, 64), &y));
-    OK(tdm_buffer_create(device, 1 << 20, &kept));
+    OK(small_open(&s, "cuda:0"));
+    OK(tdm_fill(s.queue, 1.0, &s.x));
+    OK(tdm_buffer_create(s.device, 1 << 20, &kept));
     tdm_buffer_release(kept);
     cuda_sim_fail("cublasLtMatmul", 1, false, CUBLAS_STATUS_ALLOC_FAILED);
-    OK(tdm_matmul(queue, NULL, &x, &x, &y));
+    OK(tdm_matmul(s.queue, NULL, &s.x, &s.x, &s.y));
     CHECK(cuda_sim_calls("cublasLtMatmul") == 2, "%lu calls", cuda_sim_calls("cublasLtMatmul"));
-    OK(tdm_device_get_memory_stats(device, &stats));
+    OK(tdm_device_get_memory_stats(s.device, &stats));
     CHECK(stats.cached == 0, "the pool keeps %llu bytes", (unsigned long long)stats.cached);
-    OK(tdm_queue_finish(queue));
-    tdm_tensor_release(&x);
-    tdm_tensor_release(&y);
-    tdm_queue_destroy(queue);
-    tdm_device_release(device);
+    OK(tdm_queue_finish(s.queue));
+    small_close(&s);
 }
 
 /* Memory that is short for one product takes no library from the products after it. */
@@ -81,28 +75,21 @@ Test(statuses, blas_without_memory) {
                                         "cublasCreate"};
     static const char *const runs[] = {"cublasLtMatmul", "cublasLtMatmul",
                                        "cublasGemmStridedBatchedEx_64"};
-    tdm_device *device = NULL;
-    if (!OK(tdm_device_open("cuda:0", &device))) return;
     for (int i = 0; i < 3; i++) {
-        tdm_queue *queue = NULL;
-        tdm_tensor x = {0}, y = {0};
+        small s;
         check_case("%s", fails[i]);
-        OK(tdm_queue_create(device, 0, &queue));
-        OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(64, 64), &x));
-        OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(64, 64), &y));
+        OK(small_open(&s, "cuda:0"));
+        OK(tdm_fill(s.queue, 1.0, &s.x));
         cuda_sim_fail(fails[i], 1, false, CUBLAS_STATUS_ALLOC_FAILED);
         if (i == 2) /* plain cuBLAS takes what cuBLASLt has no algorithm for */
             cuda_sim_fail(fails[1], 1, true, CUBLAS_STATUS_NOT_SUPPORTED);
-        OK(tdm_matmul(queue, NULL, &x, &x, &y));
+        OK(tdm_matmul(s.queue, NULL, &s.x, &s.x, &s.y));
         CHECK(cuda_sim_failures() > 0, "%s was not called: nothing was tested", fails[i]);
         cuda_sim_heal();
-        OK(tdm_matmul(queue, NULL, &x, &x, &y));
+        OK(tdm_matmul(s.queue, NULL, &s.x, &s.x, &s.y));
         CHECK(cuda_sim_calls(runs[i]) == 1, "%lu calls of %s", cuda_sim_calls(runs[i]), runs[i]);
-        OK(tdm_queue_finish(queue));
-        tdm_tensor_release(&x);
-        tdm_tensor_release(&y);
-        tdm_queue_destroy(queue);
+        OK(tdm_queue_finish(s.queue));
+        small_close(&s);
         cuda_sim_heal();
     }
-    tdm_device_release(device);
 }
