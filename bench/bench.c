@@ -71,10 +71,7 @@ static int count_same_before(const tdm_device_info *info) {
 
 /* The peers' name for the work; NULL where none has it. */
 static const char *peers_work(const bench_case *c) {
-    if (bench_case_is_feed_forward(c) || bench_case_is_encoder(c) ||
-        bench_case_norms_form(c) != BENCH_NORMS_NONE)
-        return c->op->name;
-    if (bench_case_is_product(c)) return bench_case_has_epilogue(c) ? "bias_gelu" : "matmul";
+    if (c->op->peers) return c->op->peers;
     return !c->op->task && c->shape.extents <= 2 ? c->op->name : NULL;
 }
 

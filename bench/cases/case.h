@@ -69,21 +69,21 @@ struct bench_op {
     void (*plan)(const bench_case *c, bench_plan *plan);
     tdm_status (*call)(const bench_case *c, tdm_queue *queue, bench_set *set);
     bool (*reference)(bench_segment *segment); /* see segment.h; false when memory is short */
-    const bench_task *task; /* NULL, or the second kind: the three members before it are unused */
+    const bench_task *task; /* NULL, or the second kind: the four members before it are unused */
     const operation
         *operation; /* with a page in operations/, and these of its operands; else NULL */
     unsigned given;
+    const char *peers; /* the work's name in peers.py; NULL: the op's own, if it is on rows */
 };
 
+/* Each ends with an op that has no name. The first of matmul's is the plain product. */
 extern const bench_op bench_ops_matmul[], bench_ops_feed_forward[], bench_ops_arrays[],
     bench_ops_expressions[], bench_ops_copies[], bench_ops_tasks[];
-extern const size_t bench_ops_matmul_count, bench_ops_feed_forward_count, bench_ops_arrays_count,
-    bench_ops_expressions_count, bench_ops_copies_count, bench_ops_tasks_count;
 
 enum { BENCH_MAX_OPS = 192 };
 
 /* Those of all pages, and rows that call one of them in another way. */
-const bench_op *bench_ops_pages(size_t *count);
+const bench_op *bench_ops_pages(void);
 
 /* The cases that a selection has, in the order of the table, without repeats; malloc'ed, the caller
  * frees. NULL when memory is short. */
@@ -102,27 +102,6 @@ int64_t bench_cols(const bench_case *c);
 
 /* Does a call of this case need two devices? */
 bool bench_needs_two_devices(const bench_case *c);
-
-/* How the norms of many products leave the device: see matmul+norm_l2. */
-typedef enum bench_norms_form {
-    BENCH_NORMS_NONE, /* another operation, or the norms stay there */
-    BENCH_NORMS_KEPT,
-    BENCH_NORMS_LOGGED
-} bench_norms_form;
-bench_norms_form bench_case_norms_form(const bench_case *c);
-
-/* Is it a product and nothing else, but for bias and GELU? */
-bool bench_case_is_product(const bench_case *c);
-bool bench_case_has_epilogue(const bench_case *c);
-
-/* Is it the block of two linear layers? */
-bool bench_case_is_feed_forward(const bench_case *c);
-
-/* Is it the encoder of sentences? */
-bool bench_case_is_encoder(const bench_case *c);
-
-/* The product without anything to it. */
-const bench_op *bench_plain_matmul(void);
 
 /* Bytes of one operand. */
 size_t bench_operand_bytes(const bench_operand *operand);

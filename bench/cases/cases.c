@@ -215,27 +215,14 @@ static bool has_line(bench_profile profile, const case_line *line) {
     }
 }
 
-static const struct {
-    const bench_op *ops;
-    const size_t *count;
-} families[] = {
-    {bench_ops_matmul, &bench_ops_matmul_count},
-    {bench_ops_feed_forward, &bench_ops_feed_forward_count},
-    {bench_ops_arrays, &bench_ops_arrays_count},
-    {bench_ops_expressions, &bench_ops_expressions_count},
-    {bench_ops_copies, &bench_ops_copies_count},
-    {bench_ops_tasks, &bench_ops_tasks_count},
-};
-enum { FAMILIES = sizeof families / sizeof *families };
-
 /* Operation number i of all; NULL past the last. */
 static const bench_op *op_number(size_t i) {
-    size_t count;
-    const bench_op *const pages = bench_ops_pages(&count);
-    if (i < count) return &pages[i];
-    i -= count;
-    for (int f = 0; f < FAMILIES; i -= *families[f++].count)
-        if (i < *families[f].count) return &families[f].ops[i];
+    const bench_op *const families[] = {
+        bench_ops_pages(),     bench_ops_matmul, bench_ops_feed_forward, bench_ops_arrays,
+        bench_ops_expressions, bench_ops_copies, bench_ops_tasks};
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+        for (const bench_op *op = families[f]; op->name; op++)
+            if (i-- == 0) return op;
     return NULL;
 }
 

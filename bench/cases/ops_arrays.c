@@ -222,6 +222,5 @@ const bench_op bench_ops_arrays[] = {
     MOVES("gather_rows", gather), MOVES("one_hot", one_hot),
     MOVES("concat", concat),      MOVES("scatter_add_rows", scatter),
     MOVES("argsort", argsort),    MOVES("top_k", top_k),
-    MOVES("flip", flip),
+    MOVES("flip", flip),          {0},
 };
-const size_t bench_ops_arrays_count = sizeof bench_ops_arrays / sizeof *bench_ops_arrays;

@@ -47,5 +47,5 @@ const bench_op bench_ops_copies[] = {
     COPY("copy_h2d", H2D),
     COPY("copy_d2h", D2H),
     COPY("copy_d2d", D2D),
+    {0},
 };
-const size_t bench_ops_copies_count = sizeof bench_ops_copies / sizeof *bench_ops_copies;

@@ -55,6 +55,5 @@ static bool reference_expression(bench_segment *s) {
 const bench_op bench_ops_expressions[] = {
     EXPRESSION("expression", 0),
     EXPRESSION("expression+ten", 1),
+    {0},
 };
-const size_t bench_ops_expressions_count =
-    sizeof bench_ops_expressions / sizeof *bench_ops_expressions;

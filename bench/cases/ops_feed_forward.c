@@ -188,14 +188,12 @@ static bool reference_feed_forward(bench_segment *s) {
     return true;
 }
 
-bool bench_case_is_feed_forward(const bench_case *c) { return c->op->plan == plan_feed_forward; }
-
 const bench_op bench_ops_feed_forward[] = {
     {.name = "feed_forward",
      .baseline = BENCH_BASELINE_TWO_GEMMS,
      .plan = plan_feed_forward,
      .call = call_feed_forward,
-     .reference = reference_feed_forward},
+     .reference = reference_feed_forward,
+     .peers = "feed_forward"},
+    {0},
 };
-const size_t bench_ops_feed_forward_count =
-    sizeof bench_ops_feed_forward / sizeof *bench_ops_feed_forward;

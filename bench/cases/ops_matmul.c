@@ -49,23 +49,6 @@ static void plan_matmul(const bench_case *c, bench_plan *plan) {
     plan->row_cost = k;
 }
 
-const bench_op *bench_plain_matmul(void) { return &bench_ops_matmul[0]; }
-
-bool bench_case_is_product(const bench_case *c) {
-    return c->op->plan == plan_matmul && c->op->variant <= BIAS_GELU;
-}
-
-bool bench_case_has_epilogue(const bench_case *c) {
-    return c->op->plan == plan_matmul && c->op->variant == BIAS_GELU;
-}
-
-bench_norms_form bench_case_norms_form(const bench_case *c) {
-    if (c->op->plan != plan_matmul) return BENCH_NORMS_NONE;
-    return c->op->variant == NORM_L2_KEPT     ? BENCH_NORMS_KEPT
-           : c->op->variant == NORM_L2_LOGGED ? BENCH_NORMS_LOGGED
-                                              : BENCH_NORMS_NONE;
-}
-
 static tdm_status call_matmul(const bench_case *c, tdm_queue *queue, bench_set *set) {
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = transposes_b(c);
@@ -182,18 +165,19 @@ static bool reference_matmul(bench_segment *s) {
     return multiply(s, s->row / m, s->row % m, 1, s->first, s->count, s->y, s->bound);
 }
 
-#define MATMUL(title, kind, how)                                                                   \
+#define MATMUL(title, kind, how, work)                                                             \
     {                                                                                              \
         .name = title, .variant = kind, .baseline = BENCH_BASELINE_GEMM, .plan = plan_matmul,      \
-        .call = how, .reference = reference_matmul                                                 \
+        .call = how, .reference = reference_matmul, .peers = work                                  \
     }
 
 const bench_op bench_ops_matmul[] = {
-    MATMUL("matmul", PLAIN, call_matmul),
-    MATMUL("matmul+transpose_b", TRANSPOSED_B, call_matmul),
-    MATMUL("matmul+bias_gelu", BIAS_GELU, call_matmul),
-    MATMUL("matmul+norm_l2", NORM_L2, call_matmul_norm),
-    MATMUL("matmul+norm_l2_kept", NORM_L2_KEPT, call_matmul_norm_kept),
-    MATMUL("matmul+norm_l2_logged", NORM_L2_LOGGED, call_matmul_norm_logged),
+    MATMUL("matmul", PLAIN, call_matmul, "matmul"),
+    MATMUL("matmul+transpose_b", TRANSPOSED_B, call_matmul, "matmul"),
+    MATMUL("matmul+bias_gelu", BIAS_GELU, call_matmul, "bias_gelu"),
+    MATMUL("matmul+norm_l2", NORM_L2, call_matmul_norm, NULL),
+    MATMUL("matmul+norm_l2_kept", NORM_L2_KEPT, call_matmul_norm_kept, "matmul+norm_l2_kept"),
+    MATMUL("matmul+norm_l2_logged", NORM_L2_LOGGED, call_matmul_norm_logged,
+           "matmul+norm_l2_logged"),
+    {0},
 };
-const size_t bench_ops_matmul_count = sizeof bench_ops_matmul / sizeof *bench_ops_matmul;

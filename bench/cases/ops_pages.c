@@ -137,7 +137,7 @@ static const struct {
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
-static bench_op made[BENCH_MAX_OPS];
+static bench_op made[BENCH_MAX_OPS + 1];
 static size_t made_count;
 
 static void add(const char *name, const operation *op, unsigned given, bench_baseline_kind baseline,
@@ -152,7 +152,7 @@ static void add(const char *name, const operation *op, unsigned given, bench_bas
                                     .given = given};
 }
 
-const bench_op *bench_ops_pages(size_t *count) {
+const bench_op *bench_ops_pages(void) {
     const operation *op;
     const bool is_made = made_count > 0;
     for (size_t i = 0; !is_made && (op = op_at(i)); i++)
@@ -162,6 +162,5 @@ const bench_op *bench_ops_pages(size_t *count) {
         add(others[i].name, op, others[i].with_all ? op_all(op) : op_usual(op), others[i].baseline,
             others[i].call);
     }
-    *count = made_count;
     return made;
 }

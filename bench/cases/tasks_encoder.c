@@ -167,8 +167,6 @@ static void destroy(bench_task_run *run) {
     free(e->want);
 }
 
-bool bench_case_is_encoder(const bench_case *c) { return c->op->task && c->op->task->call == call; }
-
 const bench_task bench_task_encoder = {false, sizeof(encoder), prepare_equal, call, check, destroy};
 const bench_task bench_task_encoder_ragged = {false, sizeof(encoder), prepare_ragged,
                                               call,  check,           destroy};
