@@ -6,19 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, const bench_baseline *b,
-                         unsigned baseline_sets, bench_row *row) {
+bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, bench_baseline *b,
+                         bench_row *row) {
     const double unknown = (double)NAN;
     const bench_times unmeasured = {.baseline = {unknown, unknown, unknown}};
-    bench_timed raw = bench_baseline_timed(b, baseline_sets);
     bench_times times = unmeasured;
-    bench_outcome outcome = bench_time(pace, tandem, &raw, &times);
+    bench_outcome outcome = bench_time(pace, tandem, b, &times);
     const bool compared = outcome != BENCH_BASELINE_FAILED && (b->call || b->sample);
     if (outcome == BENCH_BASELINE_FAILED) {
         snprintf(row->problem, sizeof row->problem, "no baseline: %s: its call failed", b->name);
-        raw = (bench_timed){.sets = 1};
         times = unmeasured;
-        outcome = bench_time(pace, tandem, &raw, &times);
+        outcome = bench_time(pace, tandem, &(bench_baseline){.sets = 1}, &times);
     }
     if (outcome != BENCH_TIMED) return bench_row_fail(row, "call", tdm_last_error());
     row->seconds = times.tandem;

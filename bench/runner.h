@@ -23,7 +23,7 @@ bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_r
 
 /* The part that both have: takes the samples and fills the row's figures from them. row->flops and bytes are set
  * before. False when a call failed. */
-bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, const bench_baseline *b,
-                         unsigned baseline_sets, bench_row *row);
+bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, bench_baseline *b,
+                         bench_row *row);
 
 #endif

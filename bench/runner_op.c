@@ -166,13 +166,13 @@ static bool finish_run(void *state) {
     return tdm_queue_finish(r->runner->on.queue) == TDM_OK;
 }
 
-static bool measure(run *r, const bench_baseline *b) {
+static bool measure(run *r, bench_baseline *b) {
     bench_timed tandem = {.state = r,
                           .call = call_run,
                           .finish = finish_run,
                           .sets = r->set_count,
                           .next_set = r->next_set};
-    const bool good = bench_measure_times(&r->runner->pace, &tandem, b, r->set_count, r->row);
+    const bool good = bench_measure_times(&r->runner->pace, &tandem, b, r->row);
     r->next_set = tandem.next_set;
     return good;
 }

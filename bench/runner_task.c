@@ -26,7 +26,8 @@ static bool check(bench_task_run *run) {
 static bool time_task(bench_task_run *run, const bench_pace *pace) {
     bench_row *row = run->row;
     bench_timed tandem = {.state = run, .call = call_task, .sets = 1};
-    if (!bench_measure_times(pace, &tandem, &run->baseline, 1, row))
+    run->baseline.sets = 1;
+    if (!bench_measure_times(pace, &tandem, &run->baseline, row))
         return run->failure ? bench_task_failed(run, "call") : false;
     if (run->bound_seconds > 0.0) {
         char bound[16];

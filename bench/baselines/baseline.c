@@ -15,21 +15,14 @@ static const bench_vendor *const vendors[] = {BENCH_BACKEND_LIST};
 enum { VENDORS = sizeof vendors / sizeof *vendors };
 
 bool bench_baseline_create(const bench_request *request, bench_baseline *baseline, char *why) {
-    for (int i = 0; i < VENDORS; i++)
-        if (vendors[i]->backend == request->device->backend)
-            return vendors[i]->create(request, baseline, why);
+    for (int i = 0; i < VENDORS; i++) {
+        if (vendors[i]->backend != request->device->backend) continue;
+        if (!vendors[i]->create(request, baseline, why)) return false;
+        baseline->sets = request->sets;
+        return true;
+    }
     snprintf(why, BENCH_WHY_SIZE, "no baseline is built for this backend");
     return false;
-}
-
-bench_timed bench_baseline_timed(const bench_baseline *baseline, unsigned sets) {
-    return (bench_timed){.state = baseline->state,
-                         .call = baseline->call,
-                         .finish = baseline->finish,
-                         .enter = baseline->enter,
-                         .leave = baseline->leave,
-                         .sample = baseline->sample,
-                         .sets = sets};
 }
 
 json_t *bench_describe_libraries(void) {

@@ -29,17 +29,8 @@ typedef enum bench_baseline_kind {
     BENCH_BASELINE_LAYER_NORM /* the raw call or enqueue of an equivalent small kernel */
 } bench_baseline_kind;
 
-typedef struct bench_baseline {
-    char name[48];
-    void *state;
-    bool (*call)(void *state, unsigned set); /* queues the work once; NULL where sample is not */
-    bool (*finish)(void *state);             /* waits for it; NULL: call has waited */
-    void (*enter)(void *state);              /* before and after a sample; NULL: nothing to do */
-    void (*leave)(void *state);
-    /* instead of all these: seconds of a call, over so many; negative on failure */
-    double (*sample)(void *state, int calls);
-    void (*destroy)(void *state);
-} bench_baseline;
+/* Neither a call nor a sample: there is none. */
+typedef bench_timed bench_baseline;
 
 #define BENCH_MAX_OPERANDS 10
 
@@ -70,9 +61,6 @@ typedef struct bench_vendor {
 
 /* The baseline of a request of any kind but the one below. */
 bool bench_baseline_create(const bench_request *request, bench_baseline *baseline, char *why);
-
-/* As the samples see it. */
-bench_timed bench_baseline_timed(const bench_baseline *baseline, unsigned sets);
 
 /* Of BENCH_BASELINE_TWO_GEMMS, on any device. */
 bool bench_two_gemms_create(const bench_request *request, bench_baseline *baseline, char *why);

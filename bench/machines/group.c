@@ -151,12 +151,12 @@ static bool time_it(group *g, const work *w, bench_row *row) {
     if (g->rank == 0) {
         const bench_pace pace = {0.5, 31};
         bench_timed tandem = {.state = &l, .sample = lead_tandem, .sets = 1};
-        bench_baseline plain = {.state = &l};
+        bench_baseline plain = {.state = &l, .sets = 1};
         if (w->plain_name) {
             snprintf(plain.name, sizeof plain.name, "%s", w->plain_name);
             plain.sample = w->alone ? lead_alone : lead_plain;
         }
-        good = bench_measure_times(&pace, &tandem, &plain, 1, row);
+        good = bench_measure_times(&pace, &tandem, &plain, row);
         (void)next_command(g, (command){STOP, 0});
     } else {
         for (command order; order = next_command(g, (command){0}), order.what != STOP;)

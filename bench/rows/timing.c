@@ -17,7 +17,6 @@ enum { MAX_CALLS = 1000000 };
 double bench_sample(bench_timed *timed, int calls) {
     if (timed->sample) return timed->sample(timed->state, calls);
     bool good = true;
-    if (timed->enter) timed->enter(timed->state);
     const double start = bench_now();
     for (int i = 0; i < calls && good; i++) {
         const unsigned set = timed->next_set < timed->sets ? timed->next_set : 0;
@@ -26,7 +25,6 @@ double bench_sample(bench_timed *timed, int calls) {
     }
     if (good && timed->finish) good = timed->finish(timed->state);
     const double elapsed = bench_now() - start;
-    if (timed->leave) timed->leave(timed->state);
     return good ? elapsed / calls : -1.0;
 }
 

@@ -13,11 +13,11 @@ typedef struct bench_timed {
     bool (*call)(void *state,
                  unsigned set);  /* does or queues the work once; NULL: nothing to time */
     bool (*finish)(void *state); /* waits for it; NULL: call has waited */
-    void (*enter)(void *state);  /* before and after a sample; NULL: nothing to do */
-    void (*leave)(void *state);
-    /* instead of all these: seconds of a call, over so many; negative on failure */
+    /* instead of both: seconds of a call, over so many; negative on failure */
     double (*sample)(void *state, int calls);
     unsigned sets, next_set;
+    char name[48]; /* of a baseline */
+    void (*destroy)(void *state);
 } bench_timed;
 
 /* How much to measure. */
