@@ -118,27 +118,35 @@ static void free_run(run *r) {
         fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
 }
 
-static bool verify_set(run *r, const bench_set *set) {
-    bench_verdict verdict = {.verified = true};
-    for (int i = 0; i < r->plan.operands && verdict.verified; i++) {
+/* Each output is compared with what the inputs, and the outputs before it, should give. */
+static bool verify_outputs(run *r, const bench_set *set, void *copy[BENCH_MAX_OPERANDS],
+                           bench_verdict *verdict) {
+    const void *data[BENCH_MAX_OPERANDS];
+    memcpy(data, r->input, sizeof data);
+    for (int i = 0; i < r->plan.operands && verdict->verified; i++) {
         const bench_operand *operand = &r->plan.operand[i];
         if (!operand->is_output) continue;
-        const size_t size = bench_operand_bytes(operand);
-        const void *data = set->host[i];
-        void *copy = NULL;
+        const void *output = set->host[i];
         if (!operand->on_host) {
-            data = copy = bench_alloc(size);
-            if (!copy) return bench_row_fail(r->row, "check", "out of memory");
-            if (tdm_buffer_read(r->runner->on.queue, set->tensor[i].buffer, 0, copy, size) !=
-                TDM_OK) {
-                bench_free(copy, size);
-                return bench_row_fail(r->row, "read", tdm_last_error());
-            }
+            const size_t size = bench_operand_bytes(operand);
+            output = copy[i] = bench_alloc(size);
+            if (!output) return bench_row_fail(r->row, "check", "out of memory");
+            TRY(r, "read",
+                tdm_buffer_read(r->runner->on.queue, set->tensor[i].buffer, 0, copy[i], size));
         }
-        bench_verify(r->c, &r->plan, (const void *const *)r->input, i, data, r->runner->seed + 1000,
-                     &verdict);
-        bench_free(copy, size);
+        bench_verify(r->c, &r->plan, data, i, output, r->runner->seed + 1000, verdict);
+        data[i] = output;
     }
+    return true;
+}
+
+static bool verify_set(run *r, const bench_set *set) {
+    bench_verdict verdict = {.verified = true};
+    void *copy[BENCH_MAX_OPERANDS] = {NULL};
+    const bool good = verify_outputs(r, set, copy, &verdict);
+    for (int i = 0; i < r->plan.operands; i++)
+        bench_free(copy[i], bench_operand_bytes(&r->plan.operand[i]));
+    if (!good) return false;
     if (!verdict.verified) bench_row_fail(r->row, "wrong result", verdict.problem);
     r->row->max_error = verdict.max_error;
     r->row->error_bound = verdict.error_bound;

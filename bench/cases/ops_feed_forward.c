@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* feed_forward: a transformer's block of two linear layers, z = LayerNorm(x + b2 + gelu(x W1ᵀ + b1) W2ᵀ), as a
  * program would write it with four calls. Shapes are rows x width x inner width. */
-#include <math.h>
 #include <string.h>
 
 #include "cases/segment.h"
@@ -49,7 +48,7 @@ static void plan_feed_forward(const bench_case *c, bench_plan *plan) {
     plan->transpose_b = true;
     plan->row_count = rows;
     plan->row_length = width;
-    plan->row_cost = 2 * inner; /* a piece takes its whole row of the hidden layer */
+    plan->row_cost = inner;
 }
 
 static tdm_status call_feed_forward(const bench_case *c, tdm_queue *queue, bench_set *set) {
@@ -67,125 +66,56 @@ static tdm_status call_feed_forward(const bench_case *c, tdm_queue *queue, bench
     return tdm_layer_norm(queue, &t[SUM], &t[GAIN], &t[SHIFT], epsilon, &t[Z]);
 }
 
-/* A row of numbers, and how far each may be off. */
-typedef struct row {
-    double *value, *bound;
-} row;
-
-static bool make_row(bench_segment *s, int64_t count, row *r) {
-    r->value = bench_numbers(s, 2 * count);
-    if (r->value) r->bound = r->value + count;
-    return r->value;
-}
-
-/* `cols` columns of a row of the hidden layer. */
-static bool compute_hidden(bench_segment *s, int64_t at, int64_t first, int64_t cols,
-                           const row *hidden) {
-    const int64_t width = width_of(s->c);
+/* The segment's columns of a Wᵀ, or of gelu(a Wᵀ + bias), for its row of a, which has k columns. */
+static bool multiply(bench_segment *s, int a, int w, int64_t k, const double *bias, double *y,
+                     double *bound) {
     const ref_gemm gemm = {.dtype = s->c->dtype,
                            .m = 1,
-                           .n = cols,
-                           .k = width,
+                           .n = s->count,
+                           .k = k,
                            .transpose_b = true,
                            .alpha = 1.0,
-                           .a = bench_matrix(s, X, at * width, 1, 0, width),
-                           .b = bench_matrix(s, W1, first * width, cols, width, width),
-                           .bias = bench_matrix(s, B1, first, 1, 0, cols),
-                           .activation = TDM_ACTIVATION_GELU};
-    if (!gemm.a || !gemm.b || !gemm.bias) return false;
-    ref_matmul(&gemm, hidden->value, hidden->bound);
+                           .a = bench_matrix(s, a, s->row * k, 1, 0, k),
+                           .b = bench_matrix(s, w, s->first * k, s->count, k, k),
+                           .bias = bias,
+                           .activation = bias ? TDM_ACTIVATION_GELU : TDM_ACTIVATION_NONE};
+    if (!gemm.a || !gemm.b) return false;
+    ref_matmul(&gemm, y, bound);
     return true;
 }
 
-/* Adds the error of x, as it comes through a product with Wᵀ. */
-static void add_through_product(int64_t n, int64_t k, const double *w, const double *x_bound,
-                                double *bound) {
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < k; j++)
-            bound[i] += fabs(w[i * k + j]) * x_bound[j];
-}
-
-/* The sum that is normalised. */
-static bool compute_sum(bench_segment *s, int64_t at, const row *sum) {
-    const int64_t width = width_of(s->c), inner = inner_of(s->c);
-    row hidden, product;
-    if (!make_row(s, inner, &hidden) || !compute_hidden(s, at, 0, inner, &hidden)) return false;
-    bench_segment inputs = {.c = s->c, .plan = s->plan, .input = s->input};
-    const double *w = bench_matrix(&inputs, W2, 0, width, inner, inner),
-                 *bias = bench_matrix(&inputs, B2, 0, 1, 0, width),
-                 *x = bench_matrix(&inputs, X, at * width, 1, 0, width);
-    const bool good = w && bias && x && make_row(&inputs, width, &product);
-    if (good) {
-        const ref_gemm gemm = {.dtype = s->c->dtype,
-                               .m = 1,
-                               .n = width,
-                               .k = inner,
-                               .transpose_b = true,
-                               .alpha = 1.0,
-                               .a = hidden.value,
-                               .b = w};
-        ref_matmul(&gemm, product.value, product.bound);
-        add_through_product(width, inner, w, hidden.bound, product.bound);
-        const double *const added[OP_OPERANDS] = {product.value, bias, x};
-        op_refer(op_named("bias_add"), s->c->dtype, 1, width, 0, added, 3, sum->value, sum->bound);
-        for (int64_t i = 0; i < width; i++)
-            sum->bound[i] += product.bound[i];
-    }
-    bench_segment_free(&inputs);
-    return good;
-}
-
-/* To first order: dz = g / σ (dx - mean(dx) - x̂ mean(x̂ dx)), where x̂ is x without mean and deviation. */
-static void add_through_norm(int64_t n, const row *x, const double *gain, double *bound) {
-    double mean = 0.0, variance = 0.0, shared = 0.0, along = 0.0;
-    for (int64_t i = 0; i < n; i++)
-        mean += x->value[i] / (double)n;
-    for (int64_t i = 0; i < n; i++)
-        variance += (x->value[i] - mean) * (x->value[i] - mean) / (double)n;
-    const double scale = 1.0 / sqrt(variance + epsilon);
-    for (int64_t i = 0; i < n; i++) {
-        shared += x->bound[i] / (double)n;
-        along += fabs(x->value[i] - mean) * scale * x->bound[i] / (double)n;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        const double unit = fabs(x->value[i] - mean) * scale;
-        bound[i] += fabs(gain[i]) * scale * (x->bound[i] + shared + unit * along);
-    }
-}
-
-/* Pieces of the hidden layer are told apart by their place in all of it: it is wider than the block. */
-static bool reference_hidden(bench_segment *s) {
-    const int64_t inner = inner_of(s->c);
-    for (int64_t done = 0, cols; done < s->count; done += cols) {
-        const int64_t at = s->row * s->plan->row_length + s->first + done;
-        const int64_t rest = inner - at % inner, wanted = s->count - done;
-        cols = rest < wanted ? rest : wanted;
-        const row part = {s->y + done, s->bound + done};
-        if (!compute_hidden(s, at / inner, at % inner, cols, &part)) return false;
-        bench_segment_free(s);
-    }
-    return true;
-}
-
-static bool reference_feed_forward(bench_segment *s) {
-    const int64_t width = width_of(s->c);
-    if (s->output == HIDDEN) return reference_hidden(s);
-    row sum, z;
-    if (!make_row(s, width, &sum) || !make_row(s, width, &z) || !compute_sum(s, s->row, &sum))
+static bool reference_sum(bench_segment *s) {
+    double *const product = bench_numbers(s, s->count), *const off = bench_numbers(s, s->count);
+    const double *const added[OP_OPERANDS] = {
+        product, bench_matrix(s, B2, s->first, 1, 0, s->count), bench_same(s, X)};
+    if (!product || !off || !added[1] || !added[2] ||
+        !multiply(s, HIDDEN, W2, inner_of(s->c), NULL, product, off))
         return false;
-    if (s->output == Z) {
-        const double *gain = bench_matrix(s, GAIN, 0, 1, 0, width),
-                     *shift = bench_matrix(s, SHIFT, 0, 1, 0, width);
-        if (!gain || !shift) return false;
-        const double *const inputs[OP_OPERANDS] = {sum.value, NULL, gain, shift};
-        op_refer(op_named("layer_norm"), s->c->dtype, 1, width, epsilon, inputs, 5, z.value,
-                 z.bound);
-        add_through_norm(width, &sum, gain, z.bound);
-    }
-    const row *result = s->output == Z ? &z : &sum;
-    memcpy(s->y, result->value + s->first, (size_t)s->count * sizeof *s->y);
-    memcpy(s->bound, result->bound + s->first, (size_t)s->count * sizeof *s->bound);
+    op_refer(op_named("bias_add"), s->c->dtype, 1, s->count, 0, added, 3, s->y, s->bound);
+    for (int64_t i = 0; i < s->count; i++)
+        s->bound[i] += off[i];
     return true;
+}
+
+static bool reference_z(bench_segment *s) {
+    const int64_t width = width_of(s->c);
+    double *const z = bench_numbers(s, width), *const bound = bench_numbers(s, width);
+    const double *const inputs[OP_OPERANDS] = {bench_matrix(s, SUM, s->row * width, 1, 0, width),
+                                               NULL, bench_matrix(s, GAIN, 0, 1, 0, width),
+                                               bench_matrix(s, SHIFT, 0, 1, 0, width)};
+    if (!z || !bound || !inputs[0] || !inputs[2] || !inputs[3]) return false;
+    op_refer(op_named("layer_norm"), s->c->dtype, 1, width, epsilon, inputs, 5, z, bound);
+    memcpy(s->y, z + s->first, (size_t)s->count * sizeof *s->y);
+    memcpy(s->bound, bound + s->first, (size_t)s->count * sizeof *s->bound);
+    return true;
+}
+
+/* Each call's result, from what the call before it left. */
+static bool reference_feed_forward(bench_segment *s) {
+    if (s->output == SUM) return reference_sum(s);
+    if (s->output == Z) return reference_z(s);
+    const double *const bias = bench_matrix(s, B1, s->first, 1, 0, s->count);
+    return bias && multiply(s, X, W1, width_of(s->c), bias, s->y, s->bound);
 }
 
 const bench_op bench_ops_feed_forward[] = {

@@ -121,14 +121,27 @@ static bool uses_tf32(const bench_case *c) {
     return c->dtype == TDM_F32 && math && strcmp(math, "tf32") == 0;
 }
 
-/* Some rows and columns of a product of the batch. False when memory is short. */
-static bool multiply(bench_segment *s, int64_t matrix, int64_t row, int64_t rows, int64_t column,
-                     int64_t cols, double *result, double *bound) {
+/* Norms of whole products, as they were left. */
+static bool reference_norm(bench_segment *s) {
+    const int64_t elements = s->c->shape.extent[0] * s->c->shape.extent[1];
+    for (int64_t i = 0; i < s->count; i++) {
+        const double *product = bench_matrix(s, C, (s->first + i) * elements, 1, 0, elements);
+        if (!product) return false;
+        s->y[i] = ref_reduce(REF_L2, s->c->dtype, norm_dtype(s->c), elements, product, 1, 0,
+                             &s->bound[i]);
+        bench_segment_free(s);
+    }
+    return true;
+}
+
+static bool reference_matmul(bench_segment *s) {
+    if (s->output >= BIAS_OR_NORM) return reference_norm(s);
     const bench_case *c = s->c;
     const int64_t m = c->shape.extent[0], n = c->shape.extent[1], k = c->shape.extent[2];
-    ref_gemm gemm = {.dtype = c->dtype, .m = rows, .n = cols, .k = k, .alpha = 1.0};
+    const int64_t matrix = s->row / m, column = s->first, cols = s->count;
+    ref_gemm gemm = {.dtype = c->dtype, .m = 1, .n = cols, .k = k, .alpha = 1.0};
     gemm.transpose_b = transposes_b(c);
-    gemm.a = bench_matrix(s, A, (matrix * m + row) * k, rows, k, k);
+    gemm.a = bench_matrix(s, A, s->row * k, 1, k, k);
     gemm.b = gemm.transpose_b ? bench_matrix(s, B, (matrix * n + column) * k, cols, k, k)
                               : bench_matrix(s, B, matrix * k * n + column, k, n, cols);
     if (c->op->variant == BIAS_GELU) {
@@ -137,32 +150,10 @@ static bool multiply(bench_segment *s, int64_t matrix, int64_t row, int64_t rows
         if (!gemm.bias) return false;
     }
     if (!gemm.a || !gemm.b) return false;
-    ref_matmul(&gemm, result, bound);
-    for (int64_t i = 0; i < rows * cols && uses_tf32(c); i++)
-        bound[i] *= tf32_factor;
+    ref_matmul(&gemm, s->y, s->bound);
+    for (int64_t i = 0; i < cols && uses_tf32(c); i++)
+        s->bound[i] *= tf32_factor;
     return true;
-}
-
-/* Norms of whole products, which are as far off as the products' errors together, and their own. */
-static bool reference_norm(bench_segment *s) {
-    const int64_t m = s->c->shape.extent[0], n = s->c->shape.extent[1];
-    const tdm_dtype dtype = norm_dtype(s->c);
-    for (int64_t i = 0; i < s->count; i++) {
-        double own, ignored;
-        double *product = bench_numbers(s, m * n), *bound = bench_numbers(s, m * n);
-        if (!product || !bound || !multiply(s, s->first + i, 0, m, 0, n, product, bound))
-            return false;
-        s->y[i] = ref_reduce(REF_L2, s->c->dtype, dtype, m * n, product, 1, 0, &own);
-        s->bound[i] = own + ref_reduce(REF_L2, TDM_F64, TDM_F64, m * n, bound, 1, 0, &ignored);
-        bench_segment_free(s);
-    }
-    return true;
-}
-
-static bool reference_matmul(bench_segment *s) {
-    const int64_t m = s->c->shape.extent[0];
-    if (s->output >= BIAS_OR_NORM) return reference_norm(s);
-    return multiply(s, s->row / m, s->row % m, 1, s->first, s->count, s->y, s->bound);
 }
 
 #define MATMUL(title, kind, how, work)                                                             \

@@ -11,7 +11,7 @@ typedef struct bench_segment {
     const bench_case *c;
     const bench_plan *plan;
     const void *const *input; /* by operand, in host memory; as rounded to the dtype */
-    int output;               /* which operand */
+    int output;               /* which operand; those before it may be read as inputs, too */
     int64_t row, first, count;
     double *y;                           /* [count]: the right values */
     double *bound;                       /* [count]: how far each may be off */

@@ -22,14 +22,15 @@ typedef struct layout {
     int64_t pieces_per_row, pieces;
 } layout;
 
-/* A second output of another size (the norms of a batch of products) is one row. */
+/* A second output of another size (the norms of a batch of products) is cut by its own shape. */
 static layout make_layout(const bench_plan *plan, int output) {
-    const int64_t count = tdm_tensor_get_count(&plan->operand[output].tensor);
+    const tdm_tensor *const tensor = &plan->operand[output].tensor;
+    const int64_t count = tdm_tensor_get_count(tensor);
     layout l = {plan->row_count, plan->row_length, plan->row_cost, 0, 0, 0};
     if (count != l.rows * l.length) {
         l.cost = l.cost * l.rows * l.length / count;
-        l.rows = 1;
-        l.length = count;
+        l.length = tensor->shape[tensor->ndim - 1];
+        l.rows = count / l.length;
     }
     l.piece = plan->whole_rows ? l.length : l.length < PIECE ? l.length : PIECE;
     if ((double)l.cost > budget / 64 && !plan->whole_rows) l.piece = 1;

@@ -13,8 +13,9 @@ typedef struct bench_verdict {
 } bench_verdict;
 
 /* Adds one output to a verdict that began as {.verified = true}. `input` holds the inputs by
- * operand, `data` the output in host memory. Every element is tested for NaN and infinity; all are
- * compared when that is cheap, else the first piece, the last and random ones by the seed. */
+ * operand, and outputs that this one follows from; `data` the output in host memory. Every element
+ * is tested for NaN and infinity; all are compared when that is cheap, else the first piece, the
+ * last and random ones by the seed. */
 void bench_verify(const bench_case *c, const bench_plan *plan, const void *const *input, int output,
                   const void *data, uint64_t seed, bench_verdict *verdict);
 
