@@ -8,119 +8,39 @@
 
 typedef char cell[128];
 
-/* Each writes a cell's text and returns its class. */
-static const char *put_devices(const bench_row *row, cell text) {
-    char name[80];
-    snprintf(text, sizeof(cell), "%s", bench_row_devices(row, name));
-    return "";
-}
-
-static const char *put_op(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", row->op);
-    return "";
-}
-
-static const char *put_dtype(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", tdm_dtype_name(row->dtype));
-    return "";
-}
-
-static const char *put_shape(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", row->shape.text);
-    return "";
-}
-
-static const char *put_verified(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", row->verified ? "yes" : "NO");
-    return row->verified ? "yes" : "no";
-}
-
-static const char *put_median(const bench_row *row, cell text) {
-    bench_format_seconds(row->seconds.median, text);
-    return "n";
-}
-
-static const char *put_spread(const bench_row *row, cell text) {
-    char spread[16];
-    const bool is_noisy = bench_row_is_noisy(row);
-    snprintf(text, sizeof(cell), "%s%s", is_noisy ? "noisy " : "",
-             bench_format_spread(row, spread));
-    return is_noisy ? "n noisy" : "n";
-}
-
-static const char *put_rate(const bench_row *row, cell text) {
-    bench_format_rate(row, text);
-    return "n";
-}
-
-static const char *put_ratio(const bench_row *row, cell text) {
-    strcpy(text, "-");
-    if (isnan(row->ratio)) return "n";
-    snprintf(text, sizeof(cell), "%.2f", row->ratio);
-    return "n ratio";
-}
-
-static const char *put_baseline(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", row->baseline[0] ? row->baseline : "none");
-    return "text";
-}
-
-static const char *put_its_median(const bench_row *row, cell text) {
-    bench_format_seconds(row->baseline_seconds, text);
-    return "n";
-}
-
-static const char *put_first(const bench_row *row, cell text) {
-    bench_format_seconds(row->first_call_seconds, text);
-    return "n";
-}
-
-/* With the sign for minus, after which no line ends, as one may after a hyphen. */
-static const char *put_error(const bench_row *row, cell text) {
-    char plain[48];
-    int length = 0;
-    strcpy(text, "-");
-    if (isnan(row->max_error)) return "n";
-    snprintf(plain, sizeof plain, "%.1e / %.1e", row->max_error, row->error_bound);
-    for (const char *c = plain; *c; c++)
-        length += snprintf(text + length, sizeof(cell) - (size_t)length, "%.*s", *c == '-' ? 3 : 1,
-                           *c == '-' ? "\xe2\x88\x92" : c);
-    return "n pair";
-}
-
 /* In the order of the table; after the baseline's median come those of the peers. */
 static const struct {
-    const char *title, *class;
-    const char *(*put)(const bench_row *row, cell text);
+    const char *title, *class; /* of its cells */
+    bench_column column;
     const char *sentence; /* its explanation, where it needs one */
 } columns[] = {
-    {"device", "", put_devices, NULL},
-    {"operation", "", put_op, NULL},
-    {"dtype", "", put_dtype, NULL},
-    {"shape", "", put_shape,
+    {"device", "", BENCH_DEVICES, NULL},
+    {"operation", "", BENCH_OP, NULL},
+    {"dtype", "", BENCH_DTYPE, NULL},
+    {"shape", "", BENCH_SHAPE,
      "Rows x columns, M x N x K of a product, with the batch before a *, or a number of elements."},
-    {"verified", "", put_verified,
+    {"verified", "", BENCH_VERIFIED,
      "Whether each error of the result lay within the bound, after the first call and again after "
      "the timing."},
-    {"median", "n", put_median, "The time of one call, the median of the samples."},
-    {"spread", "n", put_spread,
+    {"median", "n", BENCH_MEDIAN, "The time of one call, the median of the samples."},
+    {"spread", "n", BENCH_SPREAD,
      "The interquartile range of the samples over their median. Above 20 % the row is noisy: "
      "something else was running, or the work itself varies, and the other figures are less sure."},
-    {"rate", "n", put_rate,
+    {"rate", "n", BENCH_RATE,
      "What one call does over its median: of a product 2 x M x N x K operations, else the bytes "
      "that have to be read, written or sent, each once (of a collective as nccl-tests count its "
      "bus bandwidth). A GB is 1e9 bytes."},
-    {"ratio", "n", put_ratio,
+    {"ratio", "n", BENCH_RATIO,
      "The baseline's median over Tandem's: 1 is as fast as the baseline, 2 takes half its time. "
      "Samples of the two take turns."},
-    {"baseline", "", put_baseline,
+    {"baseline", "text", BENCH_BASELINE,
      "What the row is compared with: for a product the raw call to the fastest vendor's BLAS; for "
      "work that moves memory the fastest way to move as many bytes; for the smallest operations a "
      "raw call or enqueue; for files plain read() and write(); for two devices at once the same "
      "work on the first; for a collective MPI's own; for other work of ranks one process."},
-    {"its median", "n", put_its_median, "The time of one call of the baseline, the median."},
-    {"first", "n", put_first, "The time of the first call, with what it loads and compiles."},
-    {"error / bound", "n", put_error,
+    {"its median", "n", BENCH_ITS_MEDIAN, "The time of one call of the baseline, the median."},
+    {"first", "n", BENCH_FIRST, "The time of the first call, with what it loads and compiles."},
+    {"error / bound", "n", BENCH_ERROR,
      "The largest error of the result against a reference in float64, and the largest allowed, "
      "both absolute."},
 };
@@ -161,6 +81,31 @@ void bench_page_terms(const bench_figures *figures) {
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+/* The text of a cell; returns its class. */
+static const char *put(const bench_row *row, int c, cell text) {
+    char plain[BENCH_CELL_SIZE];
+    const bool is_noisy = bench_row_is_noisy(row);
+    int length = 0;
+    bench_format_cell(row, columns[c].column, plain);
+    snprintf(text, sizeof(cell), "%s", plain);
+    switch (columns[c].column) {
+    case BENCH_VERIFIED:
+        return row->verified ? "yes" : "no";
+    case BENCH_SPREAD:
+        if (is_noisy) snprintf(text, sizeof(cell), "noisy %s", plain);
+        return is_noisy ? "n noisy" : "n";
+    case BENCH_ERROR:
+        if (isnan(row->max_error)) return "n";
+        /* with the sign for minus, after which no line ends, as one may after a hyphen */
+        for (const char *at = plain; *at; at++)
+            length += snprintf(text + length, sizeof(cell) - (size_t)length, "%.*s",
+                               *at == '-' ? 3 : 1, *at == '-' ? "\xe2\x88\x92" : at);
+        return "n pair";
+    default:
+        return columns[c].class;
+    }
+}
+
 static void write_cell(FILE *page, const char *title, const char *class, const char *text) {
     fprintf(page, "<td%s%s%s data-name=\"%s\">", *class ? " class=\"" : "", class,
             *class ? "\"" : "", title);
@@ -192,8 +137,8 @@ static void write_row(FILE *page, const bench_row *row, const bool with[BENCH_PE
             : bench_row_is_noisy(row) ? " class=\"noisy\""
                                       : "");
     for (int c = 0; c < COLUMNS; c++) {
-        const char *class = columns[c].put(row, text);
-        if (columns[c].put == put_ratio && *text != '-')
+        const char *class = put(row, c, text);
+        if (columns[c].column == BENCH_RATIO && *text != '-')
             write_ratio(page, row->ratio, text);
         else
             write_cell(page, columns[c].title, class, text);
@@ -209,7 +154,7 @@ static void write_row(FILE *page, const bench_row *row, const bool with[BENCH_PE
 }
 
 static void write_title(FILE *page, const char *class, const char *title) {
-    fprintf(page, "<th%s>%s</th>", *class ? " class=\"n\"" : "", title);
+    fprintf(page, "<th%s>%s</th>", *class == 'n' ? " class=\"n\"" : "", title);
 }
 
 void bench_page_rows(const bench_figures *figures) {

@@ -6,53 +6,7 @@
 #include "report/output.h"
 #include "report/wrap.h"
 
-typedef char cell[96];
 enum { BENCH_REMARKS = 448 };
-
-static void format_devices(const bench_row *row, cell text) { bench_row_devices(row, text); }
-
-static void format_op(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", row->op);
-}
-
-static void format_dtype(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", tdm_dtype_name(row->dtype));
-}
-
-static void format_shape(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", row->shape.text);
-}
-
-static void format_median(const bench_row *row, cell text) {
-    bench_format_seconds(row->seconds.median, text);
-}
-
-static void format_spread(const bench_row *row, cell text) { bench_format_spread(row, text); }
-
-static void format_rate(const bench_row *row, cell text) { bench_format_rate(row, text); }
-
-static void format_baseline(const bench_row *row, cell text) {
-    snprintf(text, sizeof(cell), "%s", row->baseline[0] ? row->baseline : "none");
-}
-
-static void format_baseline_median(const bench_row *row, cell text) {
-    bench_format_seconds(row->baseline_seconds, text);
-}
-
-static void format_ratio(const bench_row *row, cell text) {
-    strcpy(text, "-");
-    if (!isnan(row->ratio)) snprintf(text, sizeof(cell), "%.2f", row->ratio);
-}
-
-static void format_first(const bench_row *row, cell text) {
-    bench_format_seconds(row->first_call_seconds, text);
-}
-
-static void format_error(const bench_row *row, cell text) {
-    strcpy(text, "-");
-    if (!isnan(row->max_error))
-        snprintf(text, sizeof(cell), "%.1e / %.1e", row->max_error, row->error_bound);
-}
 
 /* In the order of the table. Those of a smaller rank get the room of a narrow page; rank 0 is shown
  * on every page. */
@@ -61,20 +15,20 @@ static const struct {
     int width; /* 0: of the longest text */
     bool is_number;
     int rank;
-    void (*format)(const bench_row *row, cell text);
+    bench_column column;
 } columns[BENCH_TABLE_COLUMNS] = {
-    {"device", 0, false, 0, format_devices},
-    {"op", 0, false, 0, format_op},
-    {"dtype", 5, false, 0, format_dtype},
-    {"shape", 0, false, 0, format_shape},
-    {"median", 7, true, 0, format_median},
-    {"spread", 6, true, 2, format_spread},
-    {"rate", 14, true, 1, format_rate},
-    {"baseline", 29, false, 3, format_baseline},
-    {"its median", 10, true, 4, format_baseline_median},
-    {"ratio", 6, true, 0, format_ratio},
-    {"first", 7, true, 5, format_first},
-    {"error / bound", 17, true, 6, format_error},
+    {"device", 0, false, 0, BENCH_DEVICES},
+    {"op", 0, false, 0, BENCH_OP},
+    {"dtype", 5, false, 0, BENCH_DTYPE},
+    {"shape", 0, false, 0, BENCH_SHAPE},
+    {"median", 7, true, 0, BENCH_MEDIAN},
+    {"spread", 6, true, 2, BENCH_SPREAD},
+    {"rate", 14, true, 1, BENCH_RATE},
+    {"baseline", 29, false, 3, BENCH_BASELINE},
+    {"its median", 10, true, 4, BENCH_ITS_MEDIAN},
+    {"ratio", 6, true, 0, BENCH_RATIO},
+    {"first", 7, true, 5, BENCH_FIRST},
+    {"error / bound", 17, true, 6, BENCH_ERROR},
 };
 enum { LAST_RANK = 6, INDENT = 4 };
 
@@ -119,10 +73,10 @@ static void print_markdown(const char *text, bool is_first) {
 static void print_line(const bench_output *output, const bench_row *row) {
     bool is_first = true;
     for (int c = 0; c < BENCH_TABLE_COLUMNS; c++) {
-        cell text;
+        char text[BENCH_CELL_SIZE];
         if (output->widths[c] == 0) continue;
         if (row)
-            columns[c].format(row, text);
+            bench_format_cell(row, columns[c].column, text);
         else
             snprintf(text, sizeof text, "%s", columns[c].title);
         if (output->format == BENCH_MD)

@@ -113,3 +113,39 @@ const char *bench_format_rate(const bench_row *row, char text[24]) {
     if (!isnan(row->gbytes_per_s)) return format_speed(1e9 * row->gbytes_per_s, "B/s", 2, text);
     return strcpy(text, "-");
 }
+
+const char *bench_format_cell(const bench_row *row, bench_column column,
+                              char text[BENCH_CELL_SIZE]) {
+    strcpy(text, "-");
+    switch (column) {
+    case BENCH_DEVICES:
+        return bench_row_devices(row, text);
+    case BENCH_MEDIAN:
+        return bench_format_seconds(row->seconds.median, text);
+    case BENCH_SPREAD:
+        return bench_format_spread(row, text);
+    case BENCH_RATE:
+        return bench_format_rate(row, text);
+    case BENCH_RATIO:
+        if (!isnan(row->ratio)) snprintf(text, BENCH_CELL_SIZE, "%.2f", row->ratio);
+        return text;
+    case BENCH_ITS_MEDIAN:
+        return bench_format_seconds(row->baseline_seconds, text);
+    case BENCH_FIRST:
+        return bench_format_seconds(row->first_call_seconds, text);
+    case BENCH_ERROR:
+        if (!isnan(row->max_error))
+            snprintf(text, BENCH_CELL_SIZE, "%.1e / %.1e", row->max_error, row->error_bound);
+        return text;
+    default:
+        break;
+    }
+    snprintf(text, BENCH_CELL_SIZE, "%s",
+             column == BENCH_OP         ? row->op
+             : column == BENCH_DTYPE    ? tdm_dtype_name(row->dtype)
+             : column == BENCH_SHAPE    ? row->shape.text
+             : column == BENCH_VERIFIED ? (row->verified ? "yes" : "NO")
+             : row->baseline[0]         ? row->baseline
+                                        : "none");
+    return text;
+}

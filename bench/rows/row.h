@@ -81,4 +81,26 @@ const char *bench_format_seconds(double seconds, char text[16]);
 /* "187.1 GFLOP/s" or "34.50 GB/s", or "20.00 MB/s" where it is little; "-" where neither is known. Returns `text`. */
 const char *bench_format_rate(const bench_row *row, char text[24]);
 
+/* The columns of tables of rows. */
+typedef enum bench_column {
+    BENCH_DEVICES,
+    BENCH_OP,
+    BENCH_DTYPE,
+    BENCH_SHAPE,
+    BENCH_VERIFIED,
+    BENCH_MEDIAN,
+    BENCH_SPREAD,
+    BENCH_RATE,
+    BENCH_RATIO,
+    BENCH_BASELINE,
+    BENCH_ITS_MEDIAN, /* the baseline's */
+    BENCH_FIRST,
+    BENCH_ERROR
+} bench_column;
+
+/* Its text, "-" where it is not known. Returns `text`. */
+enum { BENCH_CELL_SIZE = 96 };
+const char *bench_format_cell(const bench_row *row, bench_column column,
+                              char text[BENCH_CELL_SIZE]);
+
 #endif
