@@ -19,12 +19,15 @@ typedef struct one_process_work {
     int calls;
 } one_process_work;
 
-/* How a kind of case is prepared on each rank: w is filled in, and destroyed in any case. False with a message on
- * stderr. */
+/* How a kind of case is prepared on each rank: the rest of w is filled in, and its state, zero before, is destroyed in
+ * any case. */
 typedef struct machines_kind {
     const char *op; /* that `alone` is for, up to a '+'; NULL: none */
-    bool (*prepare)(group *g, const machines_case *c, work *w);
-    void (*destroy)(work *w);
+    size_t state_size;
+    bool (*prepare)(group *g, work *w);
+    tdm_status (*call)(void *state);
+    bool (*check)(void *state, double *error, double *bound);
+    void (*destroy)(void *state);
     /* Makes the operands, warms up and returns seconds of a call; negative on failure. */
     double (*alone)(tdm_queue *queue, const one_process_work *of);
 } machines_kind;
@@ -34,10 +37,9 @@ extern const machines_kind machines_collectives, machines_products, machines_lay
 
 /* The baseline's name in the rows of weak scaling, or of strong scaling. */
 const char *one_process_name(bool weak);
-/* The work of a kind in one process: on all cores that the ranks of this machine have, or on the first of them. In the
- * process itself, `run` is called with the words after --one-process, and prints the seconds of a call. */
-double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
-                           bool one_core, int calls);
+/* The work in one process: on all cores that the ranks of this machine have, or, of weak scaling, on the first of them.
+ * In the process itself, `run` is called with the words after --one-process, and prints the seconds of a call. */
+double one_process_seconds(const group *g, const work *w, int calls);
 int one_process_run(int argc, char **argv);
 /* In that process: seconds of a call after one that warms up; negative on failure. */
 double one_process_time(tdm_queue *queue, int calls,

@@ -3,7 +3,6 @@
  * those of nccl-tests (doc/PERFORMANCE.md): of all-reduce 2 (n - 1) / n of the bytes, of gathering and scattering
  * (n - 1) / n, of others all. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,14 +144,12 @@ static double factor(int which, int size) {
     return which == ALL_GATHER || which == REDUCE_SCATTER || which == ALL_TO_ALL ? others : 1;
 }
 
-static bool prepare(group *g, const machines_case *c, work *w) {
-    state *s = calloc(1, sizeof *s);
-    if (!s) return false;
-    w->state = s;
+static bool prepare(group *g, work *w) {
+    state *s = w->state;
     s->g = g;
-    while (strcmp(names[s->which].op, c->op) != 0)
+    while (strcmp(names[s->which].op, w->op) != 0)
         s->which++;
-    int64_t n = bench_parse_shape(c->shape).extent[0];
+    int64_t n = bench_parse_shape(w->shape).extent[0];
     n = n < g->size ? g->size : n / g->size * g->size;
     s->of_x = (int)(s->which == ALL_GATHER ? n / g->size : n);
     s->of_y = (int)(s->which == REDUCE_SCATTER ? n / g->size : n);
@@ -163,27 +160,20 @@ static bool prepare(group *g, const machines_case *c, work *w) {
         s->host_x[i] = value(g->rank, i);
     for (int i = 0; i < s->of_y; i++)
         s->host_y[i] = s->which == BROADCAST && g->rank == 0 ? value(0, i) : NAN;
-    if (tdm_from_host(g->queue, s->host_x, TDM_F32, TDM_SHAPE(s->of_x), &s->x) != TDM_OK ||
-        tdm_from_host(g->queue, s->host_y, TDM_F32, TDM_SHAPE(s->of_y), &s->y) != TDM_OK) {
-        fprintf(stderr, "tdm bench: rank %d: %s\n", g->rank, tdm_last_error());
-        return false;
-    }
     w->bytes = s->which == BARRIER ? 0 : (double)n * sizeof(float) * factor(s->which, g->size);
-    w->call = call;
-    w->check = check;
     w->plain_name = names[s->which].plain;
     w->plain = plain;
-    return true;
+    return tdm_from_host(g->queue, s->host_x, TDM_F32, TDM_SHAPE(s->of_x), &s->x) == TDM_OK &&
+           tdm_from_host(g->queue, s->host_y, TDM_F32, TDM_SHAPE(s->of_y), &s->y) == TDM_OK;
 }
 
-static void destroy(work *w) {
-    state *s = w->state;
-    if (!s) return;
+static void destroy(void *of) {
+    state *s = of;
     tdm_tensor_release(&s->x);
     tdm_tensor_release(&s->y);
     free(s->host_x);
     free(s->host_y);
-    free(s);
 }
 
-const machines_kind machines_collectives = {NULL, prepare, destroy, NULL};
+const machines_kind machines_collectives = {NULL,  sizeof(state), prepare, call,
+                                            check, destroy,       NULL};

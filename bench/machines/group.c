@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ranks that take samples together. */
-#include "group.h"
+#include "cases.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ typedef struct leading {
 static double lead(void *state, int what, int calls) {
     const leading *l = state;
     const command order = next_command(l->g, (command){what, calls});
-    return what == ALONE ? l->w->alone(l->w->state, calls) : sample(l->g, l->w, order);
+    return what == ALONE ? one_process_seconds(l->g, l->w, calls) : sample(l->g, l->w, order);
 }
 static double lead_tandem(void *state, int calls) { return lead(state, TANDEM, calls); }
 static double lead_plain(void *state, int calls) { return lead(state, PLAIN, calls); }
@@ -154,7 +154,7 @@ static bool time_it(group *g, const work *w, bench_row *row) {
         bench_baseline plain = {.state = &l, .sets = 1};
         if (w->plain_name) {
             snprintf(plain.name, sizeof plain.name, "%s", w->plain_name);
-            plain.sample = w->alone ? lead_alone : lead_plain;
+            plain.sample = w->plain ? lead_plain : lead_alone;
         }
         good = bench_measure_times(&pace, &tandem, &plain, row);
         (void)next_command(g, (command){STOP, 0});

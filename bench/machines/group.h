@@ -27,6 +27,7 @@ typedef struct work {
     const char *op;    /* "all_reduce" */
     const char *shape; /* as bench_parse_shape reads it */
     tdm_dtype dtype;
+    bool weak; /* the shape is one rank's part */
     double flops,
         bytes; /* of one call, for the rate; flops 0: bytes. Of collectives the bytes are those of
                             nccl-tests' bus bandwidth. */
@@ -35,9 +36,8 @@ typedef struct work {
     bool (*check)(void *state, double *error,
                   double *bound); /* checks the last call's result, on this rank */
     const char *plain_name;       /* of what it is compared with; NULL: nothing */
-    bool (*plain)(void *state);   /* on all ranks, waited for; or */
-    double (*alone)(void *state,
-                    int calls); /* on rank 0 while the others sleep: seconds of a call */
+    bool (*plain)(
+        void *state); /* on all ranks, waited for; NULL: one process, while the ranks sleep */
 } work;
 
 /* Opens the device, by name or NULL, and the communicator. False with a message on stderr. */

@@ -8,7 +8,6 @@
  *
  * On every rank y is whole in the end. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +24,11 @@ typedef struct block {
 
 typedef struct state {
     group *g;
-    bool by_rows, weak;
+    bool by_rows;
     int64_t rows, width, inner; /* of all ranks */
     block own;
     tdm_tensor y, own_y;
     int64_t *extents; /* the ranks' rows */
-    char shape[48];   /* as the case has it */
 } state;
 
 static bool make_vector(tdm_queue *queue, int which, int64_t first, int64_t n, tdm_tensor *tensor) {
@@ -162,11 +160,6 @@ static bool check(void *of, double *error, double *bound) {
     return good && tdm_fill(s->g->queue, (double)NAN, &s->y) == TDM_OK; /* for the next check */
 }
 
-static double alone(void *of, int calls) {
-    const state *s = of;
-    return one_process_seconds(s->g, "layers", TDM_F32, s->shape, s->weak, calls);
-}
-
 static bool share(state *s, int64_t first[2], int64_t count[2]) {
     const int64_t all[2] = {s->rows, s->inner};
     const int shared = s->by_rows ? 0 : 1;
@@ -181,67 +174,49 @@ static bool share(state *s, int64_t first[2], int64_t count[2]) {
     return true;
 }
 
-static bool prepare(group *g, const machines_case *c, work *w) {
-    const bench_shape shape = bench_parse_shape(c->shape);
-    state *s = calloc(1, sizeof *s);
-    if (!s) return false;
-    w->state = s;
+static bool prepare(group *g, work *w) {
+    const bench_shape shape = bench_parse_shape(w->shape);
+    state *s = w->state;
     s->g = g;
-    s->by_rows = strstr(c->op, "+data");
-    s->weak = strstr(c->op, "+weak");
+    s->by_rows = strstr(w->op, "+data");
     s->rows = shape.extent[0];
     s->width = shape.extent[1];
     s->inner = shape.extent[2];
-    if (s->weak) *(s->by_rows ? &s->rows : &s->inner) *= g->size;
-    snprintf(s->shape, sizeof s->shape, "%s", shape.text);
+    if (w->weak) *(s->by_rows ? &s->rows : &s->inner) *= g->size;
     s->extents = calloc((size_t)g->size, sizeof *s->extents);
     int64_t first[2], count[2];
     const int64_t zero[2] = {0, 0};
-    const bool good =
-        s->extents && share(s, first, count) &&
-        make_block(g->queue, s->width, first, count, &s->own) &&
-        machines_make(g->queue, TDM_F32, Y, zero, (const int64_t[]){s->rows, s->width}, &s->y) &&
-        tdm_tensor_slice(&s->y, 0, first[0], count[0], 1, &s->own_y) == TDM_OK;
-    if (!good) fprintf(stderr, "tdm bench: rank %d: %s\n", g->rank, tdm_last_error());
     w->flops = 4.0 * (double)s->rows * (double)s->width * (double)s->inner;
-    w->call = call;
-    w->check = check;
-    w->plain_name = one_process_name(s->weak);
-    w->alone = alone;
-    return good;
+    return s->extents && share(s, first, count) &&
+           make_block(g->queue, s->width, first, count, &s->own) &&
+           machines_make(g->queue, TDM_F32, Y, zero, (const int64_t[]){s->rows, s->width}, &s->y) &&
+           tdm_tensor_slice(&s->y, 0, first[0], count[0], 1, &s->own_y) == TDM_OK;
 }
 
-static void destroy(work *w) {
-    state *s = w->state;
-    if (!s) return;
+static void destroy(void *of) {
+    state *s = of;
     release_block(&s->own);
     tdm_tensor_release(&s->y);
     free(s->extents);
-    free(s);
 }
 
-typedef struct whole {
-    block all;
-    tdm_tensor y;
-} whole;
-
 static tdm_status run_alone(tdm_queue *queue, void *of) {
-    whole *w = of;
-    return run_block(queue, &w->all, &w->y);
+    state *s = of;
+    return run_block(queue, &s->own, &s->y);
 }
 
 /* All of a shape in this process. */
 static double layers_alone(tdm_queue *queue, const one_process_work *of) {
     const bench_shape shape = bench_parse_shape(of->shape);
     const int64_t zero[2] = {0, 0}, count[2] = {shape.extent[0], shape.extent[2]};
-    whole w = {0};
+    state s = {0};
     bool good =
-        make_block(queue, shape.extent[1], zero, count, &w.all) &&
-        tdm_empty(queue, TDM_F32, TDM_SHAPE(shape.extent[0], shape.extent[1]), &w.y) == TDM_OK;
-    const double seconds = good ? one_process_time(queue, of->calls, run_alone, &w) : -1;
-    release_block(&w.all);
-    tdm_tensor_release(&w.y);
+        make_block(queue, shape.extent[1], zero, count, &s.own) &&
+        tdm_empty(queue, TDM_F32, TDM_SHAPE(shape.extent[0], shape.extent[1]), &s.y) == TDM_OK;
+    const double seconds = good ? one_process_time(queue, of->calls, run_alone, &s) : -1;
+    destroy(&s);
     return seconds;
 }
 
-const machines_kind machines_layers = {"layers", prepare, destroy, layers_alone};
+const machines_kind machines_layers = {"layers", sizeof(state), prepare,     call,
+                                       check,    destroy,       layers_alone};

@@ -123,10 +123,20 @@ static int count_cases(const arguments *a) {
 
 /* One case on all ranks; false where it is not verified. */
 static bool run_case(group *g, const machines_case *c, bench_row *row) {
-    work w = {.op = c->op, .shape = c->shape, .dtype = c->dtype};
-    const bool ready = group_all(g, c->kind->prepare(g, c, &w));
-    const bool good = ready && group_measure(g, &w, row);
-    c->kind->destroy(&w);
+    const machines_kind *kind = c->kind;
+    work w = {.op = c->op,
+              .shape = c->shape,
+              .dtype = c->dtype,
+              .weak = strstr(c->op, "+weak"),
+              .state = calloc(1, kind->state_size),
+              .call = kind->call,
+              .check = kind->check};
+    if (kind->alone) w.plain_name = one_process_name(w.weak);
+    const bool prepared = w.state && kind->prepare(g, &w);
+    if (!prepared) fprintf(stderr, "tdm bench: rank %d: %s\n", g->rank, tdm_last_error());
+    const bool ready = group_all(g, prepared), good = ready && group_measure(g, &w, row);
+    if (w.state) kind->destroy(w.state);
+    free(w.state);
     if (tdm_device_trim(g->device) != TDM_OK) fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
     if (!ready && g->rank == 0)
         fprintf(stderr, "tdm bench: %s %s: not prepared\n", c->op, c->shape);

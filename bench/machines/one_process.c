@@ -16,19 +16,18 @@ static const machines_kind *const kinds[] = {&machines_products, &machines_layer
 
 const char *one_process_name(bool weak) { return weak ? "one process, one core" : "one process"; }
 
-double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
-                           bool one_core, int calls) {
+double one_process_seconds(const group *g, const work *w, int calls) {
     char cores[2 * CPU_SETSIZE / 8 + 1] = "", count[16], why[BENCH_CHILD_WHY_SIZE];
     cpu_set_t set = g->cores;
     const unsigned char *bytes = (const unsigned char *)&set;
-    for (size_t i = 0, seen = 0; one_core && i < CPU_SETSIZE; i++)
+    for (size_t i = 0, seen = 0; w->weak && i < CPU_SETSIZE; i++)
         if (CPU_ISSET(i, &set) && seen++ > 0) CPU_CLR(i, &set);
     for (size_t i = 0; i < CPU_SETSIZE / 8; i++)
         snprintf(cores + 2 * i, 3, "%02x", bytes[i]);
     snprintf(count, sizeof count, "%d", calls);
     const char *arguments[] = {
-        g->program, "--one-process",       cores, tdm_device_get_info(g->device)->id,
-        op,         tdm_dtype_name(dtype), shape, count,
+        g->program, "--one-process",          cores,    tdm_device_get_info(g->device)->id,
+        w->op,      tdm_dtype_name(w->dtype), w->shape, count,
         NULL};
     char *text = bench_run_child(arguments, "", 0, why, NULL);
     double seconds = -1;

@@ -13,9 +13,7 @@
 typedef struct state {
     group *g;
     tdm_dtype dtype;
-    bench_shape shape; /* as the case has it */
     int64_t k;
-    bool weak;
     tdm_grid *grid;
     tdm_tensor a, b, c;
     int64_t first[2]; /* of this rank's block of C */
@@ -75,52 +73,38 @@ static bool plain(void *of) {
     return scalapack_multiply(s->peer, s->host[0], s->host[1], s->host[2]);
 }
 
-static double alone(void *of, int calls) {
-    const state *s = of;
-    return one_process_seconds(s->g, "grid_matmul", s->dtype, s->shape.text, s->weak, calls);
-}
-
-static bool prepare(group *g, const machines_case *c, work *w) {
-    state *s = calloc(1, sizeof *s);
-    if (!s) return false;
-    w->state = s;
-    *s = (state){.g = g,
-                 .dtype = c->dtype,
-                 .shape = bench_parse_shape(c->shape),
-                 .weak = strstr(c->op, "+weak")};
+static bool prepare(group *g, work *w) {
+    const bench_shape shape = bench_parse_shape(w->shape);
+    state *s = w->state;
     int64_t of_c[2];
     bool good = tdm_grid_create(g->comm, 0, 0, &s->grid) == TDM_OK;
-    const int64_t m = s->shape.extent[0] * (s->weak && good ? tdm_grid_get_rows(s->grid) : 1);
-    const int64_t n = s->shape.extent[1] * (s->weak && good ? tdm_grid_get_columns(s->grid) : 1);
-    const int64_t k = s->shape.extent[2];
+    const int64_t m = shape.extent[0] * (w->weak && good ? tdm_grid_get_rows(s->grid) : 1);
+    const int64_t n = shape.extent[1] * (w->weak && good ? tdm_grid_get_columns(s->grid) : 1);
+    const int64_t k = shape.extent[2];
+    s->g = g;
+    s->dtype = w->dtype;
     s->k = k;
-    const bool with_peer = strcmp(c->op, "grid_matmul+scalapack") == 0;
+    const bool with_peer = strcmp(w->op, "grid_matmul+scalapack") == 0;
     if (with_peer && group_all(g, good))
         s->peer = scalapack_open(g, tdm_grid_get_rows(s->grid), tdm_grid_get_columns(s->grid),
-                                 c->dtype, m, n, k);
+                                 w->dtype, m, n, k);
     good = good && tdm_grid_block(s->grid, m, n, s->first, of_c) == TDM_OK &&
            make(s, A, m, k, &s->a, &s->host[0]) && make(s, B, k, n, &s->b, &s->host[1]) &&
            make(s, C, m, n, &s->c, &s->host[2]);
-    if (!good) fprintf(stderr, "tdm bench: rank %d: %s\n", g->rank, tdm_last_error());
     w->flops = 2.0 * (double)m * (double)n * (double)k;
-    w->call = call;
-    w->check = check;
-    if (!with_peer) {
-        w->plain_name = one_process_name(s->weak);
-        w->alone = alone;
-    } else if (group_all(g, good && s->peer)) {
+    if (with_peer) w->plain_name = NULL;
+    if (with_peer && group_all(g, good && s->peer)) {
         scalapack_tune(s->peer, g, s->host[0], s->host[1], s->host[2]);
         snprintf(s->plain_name, sizeof s->plain_name, "p%cgemm (block %d)",
-                 c->dtype == TDM_F64 ? 'd' : 's', scalapack_block(s->peer));
+                 w->dtype == TDM_F64 ? 'd' : 's', scalapack_block(s->peer));
         w->plain_name = s->plain_name;
         w->plain = plain;
     }
     return good;
 }
 
-static void destroy(work *w) {
-    state *s = w->state;
-    if (!s) return;
+static void destroy(void *of) {
+    state *s = of;
     tdm_tensor_release(&s->a);
     tdm_tensor_release(&s->b);
     tdm_tensor_release(&s->c);
@@ -128,31 +112,25 @@ static void destroy(work *w) {
         free(s->host[i]);
     scalapack_close(s->peer);
     tdm_grid_destroy(s->grid);
-    free(s);
 }
 
-typedef struct whole {
-    tdm_tensor a, b, c;
-} whole;
-
 static tdm_status run_alone(tdm_queue *queue, void *of) {
-    whole *w = of;
-    return tdm_matmul(queue, NULL, &w->a, &w->b, &w->c);
+    state *s = of;
+    return tdm_matmul(queue, NULL, &s->a, &s->b, &s->c);
 }
 
 /* The same product in this process. */
 static double product_alone(tdm_queue *queue, const one_process_work *of) {
     const bench_shape shape = bench_parse_shape(of->shape);
     const int64_t m = shape.extent[0], n = shape.extent[1], k = shape.extent[2], zero[2] = {0, 0};
-    whole w = {0};
-    bool good = machines_make(queue, of->dtype, A, zero, (const int64_t[]){m, k}, &w.a) &&
-                machines_make(queue, of->dtype, B, zero, (const int64_t[]){k, n}, &w.b) &&
-                tdm_empty(queue, of->dtype, TDM_SHAPE(m, n), &w.c) == TDM_OK;
-    const double seconds = good ? one_process_time(queue, of->calls, run_alone, &w) : -1;
-    tdm_tensor_release(&w.a);
-    tdm_tensor_release(&w.b);
-    tdm_tensor_release(&w.c);
+    state s = {0};
+    bool good = machines_make(queue, of->dtype, A, zero, (const int64_t[]){m, k}, &s.a) &&
+                machines_make(queue, of->dtype, B, zero, (const int64_t[]){k, n}, &s.b) &&
+                tdm_empty(queue, of->dtype, TDM_SHAPE(m, n), &s.c) == TDM_OK;
+    const double seconds = good ? one_process_time(queue, of->calls, run_alone, &s) : -1;
+    destroy(&s);
     return seconds;
 }
 
-const machines_kind machines_products = {"grid_matmul", prepare, destroy, product_alone};
+const machines_kind machines_products = {"grid_matmul", sizeof(state), prepare,      call,
+                                         check,         destroy,       product_alone};

@@ -8,9 +8,7 @@
  *     training+weak   the shape's rows are those of one rank; compared with one process that has them, on one core */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cases.h"
 
@@ -27,10 +25,8 @@ typedef struct layers {
 
 typedef struct state {
     group *g;
-    bool weak;
     int64_t first; /* of this rank's rows */
     layers own;
-    char shape[48]; /* as the case has it */
 } state;
 
 static bool make_layers(tdm_queue *queue, int64_t first, layers *l) {
@@ -238,38 +234,22 @@ static bool check(void *of, double *error, double *bound) {
            check_one(s->g->queue, &l->grad2, w.of2, w.off2, error, bound);
 }
 
-static double alone(void *of, int calls) {
-    const state *s = of;
-    return one_process_seconds(s->g, "training", TDM_F32, s->shape, s->weak, calls);
-}
-
-static bool prepare(group *g, const machines_case *c, work *w) {
-    const bench_shape shape = bench_parse_shape(c->shape);
-    state *s = calloc(1, sizeof *s);
-    if (!s) return false;
-    w->state = s;
-    *s = (state){.g = g, .weak = strstr(c->op, "+weak")};
-    snprintf(s->shape, sizeof s->shape, "%s", shape.text);
+static bool prepare(group *g, work *w) {
+    const bench_shape shape = bench_parse_shape(w->shape);
+    state *s = w->state;
     layers *l = &s->own;
-    l->all_rows = shape.extent[0] * (s->weak ? g->size : 1);
+    s->g = g;
+    l->all_rows = shape.extent[0] * (w->weak ? g->size : 1);
     l->width = shape.extent[1];
     l->inner = shape.extent[2];
-    const bool good = tdm_part(l->all_rows, g->size, g->rank, &s->first, &l->rows) == TDM_OK &&
-                      make_layers(g->queue, s->first, l);
-    if (!good) fprintf(stderr, "tdm bench: rank %d: %s\n", g->rank, tdm_last_error());
     w->flops = 10.0 * (double)l->all_rows * (double)l->width * (double)l->inner;
-    w->call = call;
-    w->check = check;
-    w->plain_name = one_process_name(s->weak);
-    w->alone = alone;
-    return good;
+    return tdm_part(l->all_rows, g->size, g->rank, &s->first, &l->rows) == TDM_OK &&
+           make_layers(g->queue, s->first, l);
 }
 
-static void destroy(work *w) {
-    state *s = w->state;
-    if (!s) return;
+static void destroy(void *of) {
+    state *s = of;
     release_layers(&s->own);
-    free(s);
 }
 
 static tdm_status run_alone(tdm_queue *queue, void *of) { return run_layers(queue, of); }
@@ -284,4 +264,5 @@ static double training_alone(tdm_queue *queue, const one_process_work *of) {
     return seconds;
 }
 
-const machines_kind machines_training = {"training", prepare, destroy, training_alone};
+const machines_kind machines_training = {"training", sizeof(state), prepare,       call,
+                                         check,      destroy,       training_alone};
