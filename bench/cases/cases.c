@@ -10,7 +10,12 @@
 /* Each line is every op with every shape in every dtype. The quick profile takes the lines marked QUICK, the full
  * profile these and those marked FULL, the lesson, the rows, the GPU and the sentences their own; a case that comes
  * twice runs once. An operation with a page, on rows, that no line has is QUICK, at 8192x4096 in f32. */
-typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU, SENTENCES } line_profile;
+#define QUICK BENCH_QUICK
+#define FULL BENCH_FULL
+#define LESSON BENCH_LESSON
+#define ROWS BENCH_ROWS
+#define GPU BENCH_GPU
+#define SENTENCES BENCH_SENTENCES
 
 /* From sizes that fit a core's own cache to those that fit none; then short rows and long ones. */
 #define ROW_SHAPES "64x768 512x768 2048x768 8192x4096 524288x64 512x65536"
@@ -24,7 +29,7 @@ typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU, SENTENCES } line_pro
 #define ENCODER_SHAPES "1x16 1x32 1x128 8x16 8x32 8x128 32x32 32x128"
 
 typedef struct case_line {
-    line_profile profile;
+    bench_profile profile;
     const char *ops, *shapes, *dtypes;
 } case_line;
 static const case_line table[] = {
@@ -199,20 +204,7 @@ const char *bench_profile_name(bench_profile profile) {
 }
 
 static bool has_line(bench_profile profile, const case_line *line) {
-    switch (line->profile) {
-    case QUICK:
-        return profile == BENCH_QUICK || profile == BENCH_FULL;
-    case FULL:
-        return profile == BENCH_FULL;
-    case LESSON:
-        return profile == BENCH_LESSON;
-    case ROWS:
-        return profile == BENCH_ROWS;
-    case GPU:
-        return profile == BENCH_GPU;
-    default:
-        return profile == BENCH_SENTENCES;
-    }
+    return profile == line->profile || (profile == BENCH_FULL && line->profile == BENCH_QUICK);
 }
 
 /* Operation number i of all; NULL past the last. */

@@ -5,34 +5,29 @@
 #include "reference/values.h"
 
 enum { X, Y };
+enum { TOP = 40 };
 
-static void plan_rows(const bench_case *c, bench_plan *plan) {
-    plan->row_count = bench_rows(c);
-    plan->row_length = bench_cols(c);
-    plan->row_cost = 2;
-}
+enum { GATHER, ONE_HOT, CONCAT, SCATTER, ARGSORT, TOP_K, FLIP };
 
-static void plan_two(const bench_case *c, bench_plan *plan) {
-    bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, true, false, -4.0, 4.0);
-    bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, false, true, 0.0, 0.0);
-    plan_rows(c, plan);
+/* Arrays of the case's shape, then an index for each row, then the result. */
+static void plan_arrays(const bench_case *c, bench_plan *plan) {
+    const int op = c->op->variant, inputs = op == CONCAT ? 2 : op != ONE_HOT;
+    const int64_t rows = bench_rows(c), cols = bench_cols(c), shape[] = {rows, cols};
+    const int64_t below = op == ONE_HOT ? cols : op == GATHER || op == SCATTER ? rows : 0;
+    const int64_t width = op == CONCAT ? 2 * cols : op == TOP_K ? TOP : cols;
+    for (int i = 0; i < inputs; i++)
+        bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
+    if (below > 0) bench_add_operand(plan, TDM_I32, 1, &rows, true, false, 0.0, (double)below);
+    bench_add_operand(plan, op == ARGSORT ? TDM_I32 : c->dtype, 2, (const int64_t[]){rows, width},
+                      op == SCATTER, true, -4.0, 4.0);
+    plan->row_count = rows;
+    plan->row_length = width;
+    plan->whole_rows = op == ARGSORT || op == TOP_K;
+    plan->row_cost = plan->whole_rows ? cols : op == SCATTER ? 64 : 2;
 }
 
 /* gather_rows: table indices y, as many indices as rows; one_hot: indices y */
 enum { TABLE, INDICES, GATHERED };
-
-static int add_indices(const bench_case *c, bench_plan *plan, int64_t below) {
-    const int64_t rows = bench_rows(c);
-    return bench_add_operand(plan, TDM_I32, 1, &rows, true, false, 0.0, (double)below);
-}
-
-static void plan_gather(const bench_case *c, bench_plan *plan) {
-    const int64_t shape[] = {bench_rows(c), bench_cols(c)};
-    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
-    add_indices(c, plan, shape[0]);
-    bench_add_operand(plan, c->dtype, 2, shape, false, true, 0.0, 0.0);
-    plan_rows(c, plan);
-}
 
 static tdm_status call_gather(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
@@ -52,13 +47,6 @@ static bool reference_gather(bench_segment *s) {
     return row;
 }
 
-static void plan_one_hot(const bench_case *c, bench_plan *plan) {
-    const int64_t shape[] = {bench_rows(c), bench_cols(c)};
-    add_indices(c, plan, shape[1]);
-    bench_add_operand(plan, c->dtype, 2, shape, false, true, 0.0, 0.0);
-    plan_rows(c, plan);
-}
-
 static tdm_status call_one_hot(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
     return tdm_one_hot(queue, &set->tensor[0], &set->tensor[1]);
@@ -72,17 +60,6 @@ static bool reference_one_hot(bench_segment *s) {
 }
 
 /* concat: two inputs side by side */
-static void plan_concat(const bench_case *c, bench_plan *plan) {
-    const int64_t rows = bench_rows(c), cols = bench_cols(c);
-    const int64_t shape[] = {rows, cols}, both[] = {rows, 2 * cols};
-    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
-    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
-    bench_add_operand(plan, c->dtype, 2, both, false, true, 0.0, 0.0);
-    plan->row_count = rows;
-    plan->row_length = 2 * cols;
-    plan->row_cost = 1;
-}
-
 static tdm_status call_concat(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
     const tdm_tensor *const tensors[] = {&set->tensor[0], &set->tensor[1]};
@@ -103,8 +80,6 @@ static bool reference_concat(bench_segment *s) {
     return true;
 }
 
-#define plan_flip plan_two
-
 static tdm_status call_flip(const bench_case *c, tdm_queue *queue, bench_set *set) {
     const int last[] = {c->shape.extents - 1};
     return tdm_flip(queue, &set->tensor[X], last, 1, &set->tensor[Y]);
@@ -119,15 +94,6 @@ static bool reference_flip(bench_segment *s) {
 }
 
 /* scatter_add_rows: source indices y, as many rows of each */
-static void plan_scatter(const bench_case *c, bench_plan *plan) {
-    const int64_t shape[] = {bench_rows(c), bench_cols(c)};
-    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
-    add_indices(c, plan, shape[0]);
-    bench_add_operand(plan, c->dtype, 2, shape, true, true, -4.0, 4.0);
-    plan_rows(c, plan);
-    plan->row_cost = 64;
-}
-
 static tdm_status call_scatter(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
     tdm_tensor *t = set->tensor;
@@ -155,15 +121,6 @@ static bool reference_scatter(bench_segment *s) {
 }
 
 /* argsort, whose order is checked by counting, and top_k, of which the values are */
-static void plan_argsort(const bench_case *c, bench_plan *plan) {
-    const int64_t shape[] = {bench_rows(c), bench_cols(c)};
-    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
-    bench_add_operand(plan, TDM_I32, 2, shape, false, true, 0.0, 0.0);
-    plan_rows(c, plan);
-    plan->row_cost = shape[1];
-    plan->whole_rows = true;
-}
-
 static tdm_status call_argsort(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
     return tdm_argsort(queue, &set->tensor[X], false, &set->tensor[Y]);
@@ -179,18 +136,6 @@ static bool reference_argsort(bench_segment *s) {
         s->y[place] = (double)i;
     }
     return x;
-}
-
-enum { TOP = 40 };
-
-static void plan_top_k(const bench_case *c, bench_plan *plan) {
-    const int64_t shape[] = {bench_rows(c), bench_cols(c)}, kept[] = {shape[0], TOP};
-    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
-    bench_add_operand(plan, c->dtype, 2, kept, false, true, 0.0, 0.0);
-    plan->row_count = shape[0];
-    plan->row_length = TOP;
-    plan->row_cost = shape[1];
-    plan->whole_rows = true;
 }
 
 static tdm_status call_top_k(const bench_case *c, tdm_queue *queue, bench_set *set) {
@@ -212,15 +157,19 @@ static bool reference_top_k(bench_segment *s) {
     return x;
 }
 
-#define MOVES(title, what)                                                                         \
+#define MOVES(title, number, what)                                                                 \
     {                                                                                              \
-        .name = title, .baseline = BENCH_BASELINE_MOVE, .plan = plan_##what, .call = call_##what,  \
-        .reference = reference_##what                                                              \
+        .name = title, .variant = number, .baseline = BENCH_BASELINE_MOVE, .plan = plan_arrays,    \
+        .call = call_##what, .reference = reference_##what                                         \
     }
 
 const bench_op bench_ops_arrays[] = {
-    MOVES("gather_rows", gather), MOVES("one_hot", one_hot),
-    MOVES("concat", concat),      MOVES("scatter_add_rows", scatter),
-    MOVES("argsort", argsort),    MOVES("top_k", top_k),
-    MOVES("flip", flip),          {0},
+    MOVES("gather_rows", GATHER, gather),
+    MOVES("one_hot", ONE_HOT, one_hot),
+    MOVES("concat", CONCAT, concat),
+    MOVES("scatter_add_rows", SCATTER, scatter),
+    MOVES("argsort", ARGSORT, argsort),
+    MOVES("top_k", TOP_K, top_k),
+    MOVES("flip", FLIP, flip),
+    {0},
 };
