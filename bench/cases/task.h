@@ -46,4 +46,11 @@ extern const bench_task bench_task_two_devices, bench_task_save, bench_task_load
 bool bench_task_failed(bench_task_run *run, const char *what);
 bool bench_task_skip(bench_task_run *run, const char *why);
 
+/* Inputs, for prepare; false, and why. Random values in new host memory (bench_alloc); and a buffer of
+ * the queue's device, with these bytes unless they are NULL. */
+bool bench_task_random(bench_task_run *run, uint64_t seed, tdm_dtype dtype, int64_t count,
+                       double low, double high, void **values);
+bool bench_task_buffer(bench_task_run *run, tdm_queue *queue, size_t size, const void *values,
+                       tdm_buffer **buffer);
+
 #endif

@@ -8,7 +8,6 @@
 #include "cases/task.h"
 #include "machine/machine.h"
 #include "operations/formulas.h"
-#include "reference/random.h"
 #include "reference/values.h"
 
 enum { Q, K, V, SCORES, COMPOSED, Y, TENSORS };
@@ -20,11 +19,6 @@ typedef struct attended {
     size_t input_bytes, y_bytes;
     tdm_tensor tensor[TENSORS]; /* q, k and v lie in one buffer */
 } attended;
-
-static bool make_buffer(bench_task_run *run, size_t bytes, tdm_tensor *tensor) {
-    if (tdm_buffer_create(run->on->device, bytes, &tensor->buffer) == TDM_OK) return true;
-    return bench_task_failed(run, "buffer");
-}
 
 /* Heads of rows of `width` columns, from column `first` on. */
 static tdm_tensor heads_of(const attended *a, tdm_dtype dtype, int64_t width, int64_t first) {
@@ -49,17 +43,15 @@ static bool make_tensors(bench_task_run *run) {
     memcpy(t[SCORES].strides, strides, sizeof strides);
     a->y_bytes = (size_t)(tokens * width) * tdm_dtype_size(dtype);
     a->input_bytes = 3 * a->y_bytes;
-    a->input = bench_alloc(a->input_bytes);
-    if (!a->input || !random_fill(run->seed, dtype, 3 * tokens * width, -2.0, 2.0, a->input))
-        return bench_row_fail(run->row, "inputs", "out of memory");
-    if (!make_buffer(run, a->input_bytes, &t[Q]) || !make_buffer(run, a->y_bytes, &t[Y]) ||
-        !make_buffer(run, a->y_bytes, &t[COMPOSED]) ||
-        !make_buffer(run, (size_t)tdm_tensor_get_count(&t[SCORES]) * tdm_dtype_size(dtype),
-                     &t[SCORES]))
+    const size_t score_bytes = (size_t)tdm_tensor_get_count(&t[SCORES]) * tdm_dtype_size(dtype);
+    if (!bench_task_random(run, run->seed, dtype, 3 * tokens * width, -2.0, 2.0, &a->input) ||
+        !bench_task_buffer(run, a->queue, a->input_bytes, a->input, &t[Q].buffer) ||
+        !bench_task_buffer(run, a->queue, a->y_bytes, NULL, &t[Y].buffer) ||
+        !bench_task_buffer(run, a->queue, a->y_bytes, NULL, &t[COMPOSED].buffer) ||
+        !bench_task_buffer(run, a->queue, score_bytes, NULL, &t[SCORES].buffer))
         return false;
     t[K].buffer = t[V].buffer = t[Q].buffer;
-    if (tdm_buffer_write(a->queue, t[Q].buffer, 0, a->input, a->input_bytes) == TDM_OK) return true;
-    return bench_task_failed(run, "write");
+    return true;
 }
 
 static bool call_composed(void *state, unsigned set) {

@@ -10,7 +10,6 @@
 #include "cases/task.h"
 #include "machine/machine.h"
 #include "platform/folder.h"
-#include "reference/random.h"
 
 enum { FOLDER_SIZE = 256, PATH_SIZE = FOLDER_SIZE + 32 };
 
@@ -49,17 +48,12 @@ static bool make_parameters(bench_task_run *run) {
     if (p->size > info->max_allocation ||
         (info->memory_total != TDM_UNKNOWN && 2 * p->size > info->memory_total / 2))
         return bench_task_skip(run, "the device has not enough memory");
-    p->values = bench_alloc(p->size);
     p->copy = bench_alloc(p->size);
-    if (!p->values || !p->copy ||
-        !random_fill(run->seed, run->c->dtype, count, -1.0, 1.0, p->values))
-        return bench_row_fail(run->row, "inputs", "out of memory");
-    tdm_buffer *buffer;
-    if (tdm_buffer_create(run->on->device, p->size, &buffer) != TDM_OK)
-        return bench_task_failed(run, "buffer");
-    p->tensor = tdm_tensor_1d(buffer, run->c->dtype, count);
-    if (tdm_buffer_write(run->on->queue, buffer, 0, p->values, p->size) != TDM_OK)
-        return bench_task_failed(run, "write");
+    if (!p->copy) return bench_row_fail(run->row, "inputs", "out of memory");
+    p->tensor = tdm_tensor_1d(NULL, run->c->dtype, count);
+    if (!bench_task_random(run, run->seed, run->c->dtype, count, -1.0, 1.0, &p->values) ||
+        !bench_task_buffer(run, run->on->queue, p->size, p->values, &p->tensor.buffer))
+        return false;
     if (tdm_state_dict_create(&p->own) != TDM_OK ||
         tdm_state_dict_set(p->own, name, &p->tensor) != TDM_OK)
         return bench_task_failed(run, "state dict");

@@ -7,7 +7,6 @@
 
 #include "cases/task.h"
 #include "machine/machine.h"
-#include "reference/random.h"
 
 enum { X, WEIGHT, BIAS, HIDDEN, Y, OPERANDS };
 enum { LAYERS = 12, OPS = 5 };
@@ -62,19 +61,12 @@ static bool make_tensor(bench_task_run *run, int64_t rows, int64_t cols, uint64_
     network *n = run->state;
     const tdm_dtype dtype = run->c->dtype;
     const size_t size = (size_t)(rows * cols) * tdm_dtype_size(dtype);
-    void *values = bench_alloc(size);
-    tdm_buffer *buffer = NULL;
-    bool fine = values && random_fill(seed, dtype, rows * cols, -1.0, 1.0, values);
-    if (!fine) {
-        bench_free(values, size);
-        return bench_row_fail(run->row, "inputs", "out of memory");
-    }
-    fine = tdm_buffer_create(run->on->device, size, &buffer) == TDM_OK &&
-           tdm_buffer_write(n->queue, buffer, 0, values, size) == TDM_OK;
+    void *values = NULL;
+    *tensor = rows > 1 ? tdm_tensor_2d(NULL, dtype, rows, cols) : tdm_tensor_1d(NULL, dtype, cols);
+    const bool fine = bench_task_random(run, seed, dtype, rows * cols, -1.0, 1.0, &values) &&
+                      bench_task_buffer(run, n->queue, size, values, &tensor->buffer);
     bench_free(values, size);
-    *tensor =
-        rows > 1 ? tdm_tensor_2d(buffer, dtype, rows, cols) : tdm_tensor_1d(buffer, dtype, cols);
-    return fine ? true : bench_task_failed(run, "buffer");
+    return fine;
 }
 
 static bool record(network *n) {

@@ -8,7 +8,6 @@
 
 #include "cases/task.h"
 #include "machine/machine.h"
-#include "reference/random.h"
 
 /* The time that a call with nothing to copy may take. */
 static const double no_copy_seconds = 100e-9;
@@ -21,29 +20,22 @@ typedef struct move {
     void *values, *copy; /* of x; the bytes read back, and the target of the baseline */
 } move;
 
-static bool make_tensor(bench_task_run *run, tdm_device *source) {
+static bool make_tensor(bench_task_run *run) {
     move *m = run->state;
     const int64_t count = run->c->shape.extent[0];
     m->size = (size_t)count * tdm_dtype_size(run->c->dtype);
-    tdm_device *devices[2] = {source, m->device};
+    tdm_device *devices[2] = {tdm_queue_get_device(m->from), m->device};
     for (int i = 0; i < 2; i++) {
         const tdm_device_info *info = tdm_device_get_info(devices[i]);
         if (m->size > info->max_allocation ||
             (info->memory_total != TDM_UNKNOWN && m->size > info->memory_total / 4))
             return bench_task_skip(run, "a device has not enough memory");
     }
-    m->values = bench_alloc(m->size);
     m->copy = bench_alloc(m->size);
-    if (!m->values || !m->copy ||
-        !random_fill(run->seed, run->c->dtype, count, -1.0, 1.0, m->values))
-        return bench_row_fail(run->row, "inputs", "out of memory");
-    tdm_buffer *buffer;
-    if (tdm_buffer_create(source, m->size, &buffer) != TDM_OK)
-        return bench_task_failed(run, "buffer");
-    m->x = tdm_tensor_1d(buffer, run->c->dtype, count);
-    if (tdm_buffer_write(m->from, buffer, 0, m->values, m->size) != TDM_OK)
-        return bench_task_failed(run, "write");
-    return true;
+    if (!m->copy) return bench_row_fail(run->row, "inputs", "out of memory");
+    m->x = tdm_tensor_1d(NULL, run->c->dtype, count);
+    return bench_task_random(run, run->seed, run->c->dtype, count, -1.0, 1.0, &m->values) &&
+           bench_task_buffer(run, m->from, m->size, m->values, &m->x.buffer);
 }
 
 static bool copy_plain(void *state, unsigned set) {
@@ -62,7 +54,7 @@ static bool prepare_between(bench_task_run *run, bool back) {
     m->device = back ? r->device : r->second;
     snprintf(row->note, sizeof row->note, "from %s to %s", (back ? row->second : row->device)->id,
              (back ? row->device : row->second)->id);
-    if (!make_tensor(run, back ? r->second : r->device)) return false;
+    if (!make_tensor(run)) return false;
     row->bytes = 2.0 * (double)m->size;
     if (bench_is_host(row->device) && bench_is_host(row->second))
         run->baseline = (bench_baseline){.name = "memcpy", .state = m, .call = copy_plain};
@@ -81,7 +73,7 @@ static bool prepare_same(bench_task_run *run) {
     m->device = run->on->device;
     run->bound_seconds = no_copy_seconds;
     snprintf(run->row->note, sizeof run->row->note, "no copy: the tensor is there already");
-    return make_tensor(run, run->on->device);
+    return make_tensor(run);
 }
 
 static tdm_status call(bench_task_run *run) {

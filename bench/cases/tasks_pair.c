@@ -6,7 +6,6 @@
 #include "cases/task.h"
 #include "machine/machine.h"
 #include "platform/threads.h"
-#include "reference/random.h"
 
 enum { A, B, C, OPERANDS };
 
@@ -25,27 +24,20 @@ typedef struct two_products {
     product side[2];
 } two_products;
 
-static bool make_buffer(bench_task_run *run, tdm_device *device, size_t size, tdm_tensor *tensor) {
-    if (tdm_buffer_create(device, size, &tensor->buffer) == TDM_OK) return true;
-    return bench_task_failed(run, "buffer");
-}
-
 static bool make_product(bench_task_run *run, int which) {
     two_products *state = run->state;
     product *p = &state->side[which];
-    tdm_device *device = which == 0 ? run->on->device : run->on->second;
     p->queue = which == 0 ? run->on->queue : run->on->second_queue;
     for (int i = 0; i < OPERANDS; i++) {
         const size_t size = bench_operand_bytes(&state->plan.operand[i]);
         p->tensor[i] = state->plan.operand[i].tensor;
-        if (!make_buffer(run, device, size, &p->tensor[i])) return false;
-        if (i == C) continue;
-        if (tdm_buffer_write(p->queue, p->tensor[i].buffer, 0, state->input[i], size) != TDM_OK)
-            return bench_task_failed(run, "write");
+        if (!bench_task_buffer(run, p->queue, size, state->input[i], &p->tensor[i].buffer))
+            return false;
     }
     p->again = state->plan.operand[C].tensor;
     if (which != 0) return true;
-    return make_buffer(run, device, bench_operand_bytes(&state->plan.operand[C]), &p->again);
+    return bench_task_buffer(run, p->queue, bench_operand_bytes(&state->plan.operand[C]), NULL,
+                             &p->again.buffer);
 }
 
 /* The baseline: both products on the first device, one after the other. */
@@ -67,11 +59,10 @@ static bool prepare_two(bench_task_run *run) {
     row->flops = 2.0 * state->plan.flops;
     for (int i = 0; i < C; i++) {
         const bench_operand *operand = &state->plan.operand[i];
-        state->input[i] = bench_alloc(bench_operand_bytes(operand));
-        if (!state->input[i] || !random_fill(run->seed + (uint64_t)i, operand->tensor.dtype,
-                                             tdm_tensor_get_count(&operand->tensor), operand->low,
-                                             operand->high, state->input[i]))
-            return bench_row_fail(row, "inputs", "out of memory");
+        if (!bench_task_random(run, run->seed + (uint64_t)i, operand->tensor.dtype,
+                               tdm_tensor_get_count(&operand->tensor), operand->low, operand->high,
+                               &state->input[i]))
+            return false;
     }
     if (!make_product(run, 0) || !make_product(run, 1)) return false;
     run->baseline = (bench_baseline){.state = state, .call = call_on_one};
