@@ -132,9 +132,7 @@ typedef struct raw {
     char *host;                       /* pinned, all sets */
     bench_baseline_kind kind;
     /* gemm */
-    cudaDataType_t type;
-    int m, n, k, batch;
-    bool transpose_b, tf32;
+    bench_lt_product product;
     bench_lt lt;
     int algorithm; /* of cuBLASLt; -1: cuBLAS's own choice */
     /* kernel */
@@ -180,36 +178,30 @@ static bool make_buffer(raw *r, int i, size_t size, unsigned sets, const void *d
 
 enum { WORKSPACE = 3 }; /* after A, B and C */
 
-static cublasComputeType_t compute_of(const raw *r) {
-    return r->type == CUDA_R_64F ? CUBLAS_COMPUTE_64F
-           : r->tf32             ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                 : CUBLAS_COMPUTE_32F;
-}
-
 /* Row-major C = A B is column-major Cᵀ = Bᵀ Aᵀ. */
 static bool call_gemm(void *state, unsigned set) {
     const raw *r = state;
+    const bench_lt_product *p = &r->product;
     const double one_f64 = 1.0, zero_f64 = 0.0;
     const float one_f32 = 1.0f, zero_f32 = 0.0f;
-    const bool is_double = r->type == CUDA_R_64F;
+    const bool is_double = p->type == CUDA_R_64F;
     const void *one = is_double ? (const void *)&one_f64 : (const void *)&one_f32;
     const void *zero = is_double ? (const void *)&zero_f64 : (const void *)&zero_f32;
-    const cublasComputeType_t compute = compute_of(r);
-    const cublasOperation_t tb = r->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const int ldb = r->transpose_b ? r->k : r->n;
+    const cublasOperation_t tb = p->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const int ldb = p->transpose_b ? p->k : p->n;
     const void *a = r->memory[0] + set * r->bytes[0], *b = r->memory[1] + set * r->bytes[1];
     void *c = r->memory[2] + set * r->bytes[2];
     if (r->algorithm >= 0)
         return bench_lt_multiply(&r->lt, r->algorithm, one, zero, a, b, c, r->memory[WORKSPACE],
                                  r->stream);
-    if (r->batch == 1)
-        return cu.cublasGemmEx(r->blas, tb, CUBLAS_OP_N, r->n, r->m, r->k, one, b, r->type, ldb, a,
-                               r->type, r->k, zero, c, r->type, r->n, compute,
+    if (p->batch == 1)
+        return cu.cublasGemmEx(r->blas, tb, CUBLAS_OP_N, p->n, p->m, p->k, one, b, p->type, ldb, a,
+                               p->type, p->k, zero, c, p->type, p->n, p->compute,
                                CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_SUCCESS;
-    return cu.cublasGemmStridedBatchedEx(r->blas, tb, CUBLAS_OP_N, r->n, r->m, r->k, one, b,
-                                         r->type, ldb, (long long)r->k * r->n, a, r->type, r->k,
-                                         (long long)r->m * r->k, zero, c, r->type, r->n,
-                                         (long long)r->m * r->n, r->batch, compute,
+    return cu.cublasGemmStridedBatchedEx(r->blas, tb, CUBLAS_OP_N, p->n, p->m, p->k, one, b,
+                                         p->type, ldb, (long long)p->k * p->n, a, p->type, p->k,
+                                         (long long)p->m * p->k, zero, c, p->type, p->n,
+                                         (long long)p->m * p->n, p->batch, p->compute,
                                          CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_SUCCESS;
 }
 
@@ -237,16 +229,9 @@ static double try_gemm(raw *r, unsigned sets) {
 
 /* The fastest of cuBLAS's own choice and of the algorithms that cuBLASLt's heuristic names. */
 static void choose_algorithm(raw *r, unsigned sets) {
-    const bench_lt_product product = {.type = r->type,
-                                      .compute = compute_of(r),
-                                      .m = r->m,
-                                      .n = r->n,
-                                      .k = r->k,
-                                      .batch = r->batch,
-                                      .transpose_b = r->transpose_b};
     r->algorithm = -1;
     if (!cu.lt_usable || !make_buffer(r, WORKSPACE, BENCH_LT_WORKSPACE, 1, NULL) ||
-        !bench_lt_begin(&r->lt, &product))
+        !bench_lt_begin(&r->lt, &r->product))
         return;
     double fastest = try_gemm(r, sets);
     int best = -1;
@@ -265,14 +250,17 @@ static bool create_gemm(raw *r, const bench_request *request, bench_baseline *ba
         snprintf(why, BENCH_WHY_SIZE, "%s", cu.blas_why);
         return false;
     }
-    r->type = type_of(request->dtype);
-    r->batch = (int)shape->batch;
-    r->m = (int)shape->extent[0];
-    r->n = (int)shape->extent[1];
-    r->k = (int)shape->extent[2];
-    r->transpose_b = request->transpose_b;
     const char *math = tdmi_environment_get("TANDEM_MATH");
-    r->tf32 = request->dtype == TDM_F32 && math && strcmp(math, "tf32") == 0;
+    const bool tf32 = request->dtype == TDM_F32 && math && strcmp(math, "tf32") == 0;
+    r->product = (bench_lt_product){.type = type_of(request->dtype),
+                                    .compute = request->dtype == TDM_F64 ? CUBLAS_COMPUTE_64F
+                                               : tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                      : CUBLAS_COMPUTE_32F,
+                                    .m = (int)shape->extent[0],
+                                    .n = (int)shape->extent[1],
+                                    .k = (int)shape->extent[2],
+                                    .batch = (int)shape->batch,
+                                    .transpose_b = request->transpose_b};
     for (int i = 0; i < 3; i++)
         if (!make_buffer(r, i, request->bytes[i], request->sets, request->input[i])) return false;
     snprintf(why, BENCH_WHY_SIZE, "cublasCreate or cublasSetStream failed");
@@ -285,7 +273,7 @@ static bool create_gemm(raw *r, const bench_request *request, bench_baseline *ba
              r->algorithm >= 0  ? "cublasLtMatmul"
              : shape->batch > 1 ? "cublasGemmStridedBatchedEx"
                                 : "cublasGemmEx",
-             r->tf32 ? " in TF32" : "");
+             tf32 ? " in TF32" : "");
     return true;
 }
 
