@@ -30,7 +30,7 @@ bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEE
     const char *const arguments[] = {
         python, "-c", bench_peers_script, "list", pytorch_alone ? modules[BENCH_PYTORCH] : NULL,
         NULL};
-    char *output = bench_run_child(arguments, "", 0, why, NULL);
+    char *output = bench_run_child(arguments, why);
     bool any = false;
     char *word = output ? strtok(output, " \n") : NULL;
     memset(has, 0, BENCH_PEERS * sizeof *has);

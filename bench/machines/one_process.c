@@ -29,7 +29,7 @@ double one_process_seconds(const group *g, const work *w, int calls) {
         g->program, "--one-process",          cores,    tdm_device_get_info(g->device)->id,
         w->op,      tdm_dtype_name(w->dtype), w->shape, count,
         NULL};
-    char *text = bench_run_child(arguments, "", 0, why, NULL);
+    char *text = bench_run_child(arguments, why);
     double seconds = -1;
     if (!text)
         fprintf(stderr, "tdm bench: one process: %s\n", why);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Children read from and write to unlinked temporary files: unlike pipes these cannot fill up. */
+/* Children write to unlinked temporary files: unlike pipes these cannot fill up. */
 #define _GNU_SOURCE
 #include "machine/child.h"
 
@@ -20,21 +20,25 @@ extern char **environ;
 
 enum { STREAMS = 3, MAX_ARGUMENTS = 15 };
 
-static bool start(const char *const *arguments, const int *stream, pid_t *child, int *error) {
+/* False, and why. */
+static bool start(const char *const *arguments, const int *stream, pid_t *child, char *why) {
     posix_spawn_file_actions_t actions;
-    *error = posix_spawn_file_actions_init(&actions);
-    if (*error) return false;
-    for (int i = 0; i < STREAMS && !*error; i++)
-        *error = posix_spawn_file_actions_adddup2(&actions, stream[i], i);
-    if (!*error) {
+    int error = posix_spawn_file_actions_init(&actions);
+    const bool made = !error;
+    for (int i = 0; i < STREAMS && !error; i++)
+        error = posix_spawn_file_actions_adddup2(&actions, stream[i], i);
+    if (!error) {
         /* posix_spawnp takes the arguments as not const, and changes nothing */
         char *copy[MAX_ARGUMENTS + 1] = {0};
         for (int i = 0; arguments[i] && i < MAX_ARGUMENTS; i++)
             memcpy(&copy[i], &arguments[i], sizeof copy[i]);
-        *error = posix_spawnp(child, copy[0], &actions, NULL, copy, environ);
+        error = posix_spawnp(child, copy[0], &actions, NULL, copy, environ);
     }
-    posix_spawn_file_actions_destroy(&actions);
-    return *error == 0;
+    if (made) posix_spawn_file_actions_destroy(&actions);
+    if (error)
+        snprintf(why, BENCH_CHILD_WHY_SIZE, "%s cannot be started: %s", arguments[0],
+                 strerror(error));
+    return !error;
 }
 
 static bool wait_for(pid_t child) {
@@ -70,40 +74,27 @@ static void copy_last_line(FILE *stream, const char *program, char *why) {
     free(text);
 }
 
-char *bench_run_child(const char *const *arguments, const char *input, size_t input_size, char *why,
-                      bool *missing) {
-    FILE *stream[STREAMS] = {tmpfile(), tmpfile(), tmpfile()};
-    int number[STREAMS];
+char *bench_run_child(const char *const *arguments, char *why) {
+    FILE *const stream[STREAMS] = {fopen("/dev/null", "r"), tmpfile(), tmpfile()};
     char *output = NULL;
     pid_t child;
-    int error = 0;
-    bool good = stream[0] && stream[1] && stream[2];
-    if (missing) *missing = false;
-    snprintf(why, BENCH_CHILD_WHY_SIZE, "no temporary files: %s", strerror(errno));
-    if (good) {
-        good = fwrite(input, 1, input_size, stream[0]) == input_size && fflush(stream[0]) == 0;
-        /* the child shares the offset of the file */
-        good = good && lseek(fileno(stream[0]), 0, SEEK_SET) == 0;
+    if (!stream[0] || !stream[1] || !stream[2]) {
+        snprintf(why, BENCH_CHILD_WHY_SIZE, "no temporary files: %s", strerror(errno));
+    } else {
+        const int number[STREAMS] = {fileno(stream[0]), fileno(stream[1]), fileno(stream[2])};
+        const bool started = start(arguments, number, &child, why);
+        if (started && wait_for(child))
+            output = read_all(stream[1]);
+        else if (started)
+            copy_last_line(stream[2], arguments[0], why);
     }
-    for (int i = 0; good && i < STREAMS; i++)
-        number[i] = fileno(stream[i]);
-    if (good && !start(arguments, number, &child, &error)) {
-        if (missing) *missing = error == ENOENT;
-        snprintf(why, BENCH_CHILD_WHY_SIZE, "%s cannot be started: %s", arguments[0],
-                 strerror(error));
-        good = false;
-    } else if (good && !wait_for(child)) {
-        copy_last_line(stream[2], arguments[0], why);
-        good = false;
-    }
-    if (good) output = read_all(stream[1]);
     for (int i = 0; i < STREAMS; i++)
         if (stream[i]) fclose(stream[i]);
     return output;
 }
 
 bool bench_server_start(bench_server *server, const char *const *arguments, char *why) {
-    int ends[2], error = 0;
+    int ends[2];
     *server = (bench_server){.errors = tmpfile()};
     if (!server->errors || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         snprintf(why, BENCH_CHILD_WHY_SIZE, "no socket or temporary file: %s", strerror(errno));
@@ -113,10 +104,9 @@ bool bench_server_start(bench_server *server, const char *const *arguments, char
     }
     server->line = ends[0];
     const int number[STREAMS] = {ends[1], ends[1], fileno(server->errors)};
-    const bool good = start(arguments, number, &server->pid, &error);
+    const bool good = start(arguments, number, &server->pid, why);
     close(ends[1]);
     if (good) return true;
-    snprintf(why, BENCH_CHILD_WHY_SIZE, "%s cannot be started: %s", arguments[0], strerror(error));
     close(server->line);
     fclose(server->errors);
     *server = (bench_server){0};

@@ -6,10 +6,7 @@ static void refuse(const char *program, char *why) {
     snprintf(why, BENCH_CHILD_WHY_SIZE, "%s is not run on Windows", program);
 }
 
-char *bench_run_child(const char *const *arguments, const char *input, size_t input_size, char *why,
-                      bool *missing) {
-    (void)input, (void)input_size;
-    if (missing) *missing = false;
+char *bench_run_child(const char *const *arguments, char *why) {
     refuse(arguments[0], why);
     return NULL;
 }
