@@ -56,19 +56,6 @@ static bool find_devices(session *s) {
     return true;
 }
 
-static int count_same_before(const tdm_device_info *info) {
-    size_t count;
-    const tdm_device_info *other;
-    int same = 0;
-    if (tdm_get_device_count(&count) != TDM_OK) return 0;
-    for (size_t i = 0; i < count; i++) {
-        if (tdm_get_listed_device(i, &other) != TDM_OK || other == info) break;
-        same += other->backend == info->backend && strcmp(other->name, info->name) == 0 &&
-                strcmp(other->platform, info->platform) == 0;
-    }
-    return same;
-}
-
 /* The peers' name for the work; NULL where none has it. */
 static const char *peers_work(const bench_case *c) {
     if (c->op->peers) return c->op->peers;
@@ -151,8 +138,7 @@ static bool open_device(const tdm_device_info *info, tdm_device **device, tdm_qu
 static bool open_runner(const session *s, const tdm_device_info *info,
                         const tdm_device_info *second, bench_runner *runner) {
     *runner =
-        (bench_runner){.same_before = count_same_before(info),
-                       .seed = s->options->seed,
+        (bench_runner){.seed = s->options->seed,
                        .pace = s->options->cases.profile == BENCH_FULL ? (bench_pace){0.4, 31}
                                                                        : (bench_pace){0.15, 15}};
     return open_device(info, &runner->on.device, &runner->on.queue) &&

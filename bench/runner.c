@@ -2,21 +2,16 @@
 /* The samples of a case, and a row's figures from them. */
 #include "runner.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, bench_baseline *b,
                          bench_row *row) {
-    const double unknown = (double)NAN;
-    const bench_times unmeasured = {.baseline = {unknown, unknown, unknown}};
-    bench_times times = unmeasured;
-    bench_outcome outcome = bench_time(pace, tandem, b, &times);
-    const bool compared = outcome != BENCH_BASELINE_FAILED && (b->call || b->sample);
+    bench_times times = {0};
+    const bench_outcome outcome = bench_time(pace, tandem, b, &times);
     if (outcome == BENCH_BASELINE_FAILED) {
         snprintf(row->problem, sizeof row->problem, "no baseline: %s: its call failed", b->name);
-        times = unmeasured;
-        outcome = bench_time(pace, tandem, &(bench_baseline){.sets = 1}, &times);
+        return bench_measure_times(pace, tandem, &(bench_baseline){.sets = 1}, row);
     }
     if (outcome != BENCH_TIMED) return bench_row_fail(row, "call", tdm_last_error());
     row->seconds = times.tandem;
@@ -27,7 +22,7 @@ bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, bench_base
         row->gflops = 1e-9 * row->flops / row->seconds.median;
     else if (row->bytes > 0.0)
         row->gbytes_per_s = 1e-9 * row->bytes / row->seconds.median;
-    if (!compared) return true;
+    if (!b->call && !b->sample) return true;
     row->baseline_seconds = times.baseline.median;
     row->baseline_iqr = times.baseline.iqr;
     row->ratio = row->baseline_seconds / row->seconds.median;

@@ -10,7 +10,6 @@
 /* The devices and settings that measuring a case needs. */
 typedef struct bench_runner {
     bench_devices on;
-    int same_before; /* see bench_request */
     uint64_t seed;
     bench_pace pace;
 } bench_runner;

@@ -222,7 +222,6 @@ bool bench_measure_op(const bench_runner *runner, const bench_case *c, bench_row
     row->flops = r.plan.flops;
     r.request = bench_case_request(c, &r.plan);
     r.request.device = row->device;
-    r.request.same_before = runner->same_before;
     row->bytes = (double)(r.request.bytes_in + r.request.bytes_out);
     if (!can_run(&r)) return false;
     if (!run_case(&r)) row->verified = false;

@@ -52,11 +52,7 @@ static bool run_task(bench_task_run *run, const bench_pace *pace) {
 
 bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_row *row) {
     const bench_task *task = c->op->task;
-    bench_task_run run = {.on = &runner->on,
-                          .seed = runner->seed,
-                          .same_before = runner->same_before,
-                          .c = c,
-                          .row = row};
+    bench_task_run run = {.on = &runner->on, .seed = runner->seed, .c = c, .row = row};
     run.state = calloc(1, task->state_size);
     if (!run.state) {
         bench_row_fail(row, "state", "out of memory");

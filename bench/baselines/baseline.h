@@ -38,7 +38,6 @@ typedef bench_timed bench_baseline;
 typedef struct bench_request {
     bench_baseline_kind kind;
     const tdm_device_info *device;
-    int same_before; /* devices listed before it with its platform and name */
     tdm_dtype dtype;
     bench_shape shape;
     bool transpose_b; /* of a product: B is [N, K] */

@@ -70,13 +70,27 @@ static void load(void) {
 #undef RESOLVE
 }
 
+/* Of Tandem's devices before this one. */
+static int count_same_before(const tdm_device_info *info) {
+    size_t count;
+    const tdm_device_info *other;
+    int same = 0;
+    if (tdm_get_device_count(&count) != TDM_OK) return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (tdm_get_listed_device(i, &other) != TDM_OK || other == info) break;
+        same += other->backend == info->backend && strcmp(other->name, info->name) == 0 &&
+                strcmp(other->platform, info->platform) == 0;
+    }
+    return same;
+}
+
 /* The device of Tandem's info: the same platform and name, and as many such before it. */
 static cl_device_id find_device(const bench_request *request) {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint platform_count = 0;
     if (cl.clGetPlatformIDs(MAX_PLATFORMS, platforms, &platform_count) != CL_SUCCESS) return NULL;
     if (platform_count > MAX_PLATFORMS) platform_count = MAX_PLATFORMS;
-    int same = 0;
+    int same = count_same_before(request->device);
     for (cl_uint p = 0; p < platform_count; p++) {
         char text[256] = "";
         cl.clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof text, text, NULL);
@@ -91,7 +105,7 @@ static cl_device_id find_device(const bench_request *request) {
             char name[256] = "";
             cl.clGetDeviceInfo(devices[d], CL_DEVICE_NAME, sizeof name, name, NULL);
             if (strncmp(name, request->device->name, sizeof request->device->name - 1) == 0 &&
-                same++ == request->same_before)
+                same-- == 0)
                 return devices[d];
         }
     }

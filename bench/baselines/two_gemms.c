@@ -37,11 +37,9 @@ static void make_requests(const bench_request *request, const void *hidden, benc
     const size_t outer = size * (size_t)(rows * width), between = size * (size_t)(rows * inner);
     const bench_request product = {.kind = BENCH_BASELINE_GEMM,
                                    .device = request->device,
-                                   .same_before = request->same_before,
                                    .dtype = request->dtype,
                                    .shape = {.batch = 1, .extents = 3},
                                    .transpose_b = true,
-                                   .operands = 3,
                                    .sets = request->sets};
     for (int i = 0; i < 2; i++) {
         made[i] = product;
@@ -53,8 +51,6 @@ static void make_requests(const bench_request *request, const void *hidden, benc
         made[i].bytes[0] = i == 0 ? outer : between;
         made[i].bytes[1] = request->bytes[1 + i];
         made[i].bytes[2] = i == 0 ? between : outer;
-        made[i].bytes_in = made[i].bytes[0] + made[i].bytes[1];
-        made[i].bytes_out = made[i].bytes[2];
     }
 }
 

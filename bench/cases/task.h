@@ -13,8 +13,7 @@
 /* One case at work. */
 typedef struct bench_task_run {
     const bench_devices *on;
-    uint64_t seed;   /* of the inputs and of the rows that are verified */
-    int same_before; /* of a baseline's request */
+    uint64_t seed; /* of the inputs and of the rows that are verified */
     const bench_case *c;
     bench_row *row;          /* prepare sets flops or bytes, and a note */
     bench_baseline baseline; /* prepare fills it in, or says in row->problem why there is none */

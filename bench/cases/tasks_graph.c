@@ -112,7 +112,6 @@ static bool prepare_nodes(bench_task_run *run) {
     snprintf(run->row->note, sizeof run->row->note, "%lld operations", (long long)n->nodes);
     const bench_request request = {.kind = BENCH_BASELINE_GRAPH,
                                    .device = run->row->device,
-                                   .same_before = run->same_before,
                                    .dtype = run->c->dtype,
                                    .shape = run->c->shape,
                                    .operands = 1,
