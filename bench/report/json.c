@@ -66,7 +66,6 @@ static json_t *json_row(const bench_row *row) {
     return object;
 }
 
-/* The caller gives it back. */
 static json_t *json_peak(const bench_peak *peak) {
     static const char *const kinds[] = {"copy", "read", "launch_latency", "launches", "products"};
     const char *whose, *unit;
@@ -83,6 +82,37 @@ static json_t *json_peak(const bench_peak *peak) {
     return object;
 }
 
+/* These three give the object back. The first prints element i of a list. */
+static void print_element(FILE *stream, size_t i, json_t *object) {
+    fputs(i > 0 ? ",\n  " : "\n  ", stream);
+    json_dumpf(object, stream, LINE);
+    json_decref(object);
+}
+
+/* An object that needs no head. */
+static void print_jsonl(FILE *stream, json_t *rest) {
+    json_t *object = json_pack("{s:i, s:s, s:s}", "schema", BENCH_SCHEMA, "version", tdm_version(),
+                               "commit", BENCH_COMMIT);
+    json_object_update(object, rest);
+    json_dumpf(object, stream, LINE);
+    fputc('\n', stream);
+    json_decref(object);
+    json_decref(rest);
+}
+
+/* The values of these keys; the keys themselves where the object is NULL. */
+static void print_csv(FILE *stream, const char *const *keys, json_t *object) {
+    for (int i = 0; keys[i]; i++) {
+        if (i > 0) fputc(',', stream);
+        if (object)
+            csv_print_value(stream, json_object_get(object, keys[i]));
+        else
+            fputs(keys[i], stream);
+    }
+    fputc('\n', stream);
+    json_decref(object);
+}
+
 /* A row is one line, so that files can be compared line by line. */
 void bench_print_json(FILE *stream, const bench_results *results) {
     fprintf(stream, "{\n \"schema\": %d,\n \"version\": \"%s\",\n \"commit\": \"%s\",\n",
@@ -90,19 +120,11 @@ void bench_print_json(FILE *stream, const bench_results *results) {
     fputs(" \"machine\": ", stream);
     json_dumpf(results->machine, stream, LINE);
     fputs(",\n \"peaks\": [", stream);
-    for (size_t i = 0; i < results->peak_count; i++) {
-        json_t *peak = json_peak(&results->peaks[i]);
-        fputs(i > 0 ? ",\n  " : "\n  ", stream);
-        json_dumpf(peak, stream, LINE);
-        json_decref(peak);
-    }
+    for (size_t i = 0; i < results->peak_count; i++)
+        print_element(stream, i, json_peak(&results->peaks[i]));
     fputs("\n ],\n \"rows\": [", stream);
-    for (size_t i = 0; i < results->count; i++) {
-        json_t *row = json_row(&results->rows[i]);
-        fputs(i > 0 ? ",\n  " : "\n  ", stream);
-        json_dumpf(row, stream, LINE);
-        json_decref(row);
-    }
+    for (size_t i = 0; i < results->count; i++)
+        print_element(stream, i, json_row(&results->rows[i]));
     fputs("\n ]\n}\n", stream);
 }
 
@@ -118,40 +140,13 @@ bool bench_write_json(const char *path, const bench_results *results) {
     return written;
 }
 
-/* An object that needs no head. */
-static void print_jsonl(FILE *stream, json_t *rest) {
-    json_t *object = json_pack("{s:i, s:s, s:s}", "schema", BENCH_SCHEMA, "version", tdm_version(),
-                               "commit", BENCH_COMMIT);
-    json_object_update(object, rest);
-    json_dumpf(object, stream, LINE);
-    fputc('\n', stream);
-    json_decref(object);
-}
-
 void bench_print_jsonl_row(FILE *stream, const bench_row *row) {
-    json_t *object = json_row(row);
-    print_jsonl(stream, object);
-    json_decref(object);
+    print_jsonl(stream, json_row(row));
 }
 
 void bench_print_jsonl_peaks(FILE *stream, const bench_results *results) {
-    for (size_t i = 0; i < results->peak_count; i++) {
-        json_t *object = json_peak(&results->peaks[i]);
-        print_jsonl(stream, object);
-        json_decref(object);
-    }
-}
-
-/* The values of these keys; the keys themselves where the object is NULL. */
-static void print_csv(FILE *stream, const char *const *keys, const json_t *object) {
-    for (int i = 0; keys[i]; i++) {
-        if (i > 0) fputc(',', stream);
-        if (object)
-            csv_print_value(stream, json_object_get(object, keys[i]));
-        else
-            fputs(keys[i], stream);
-    }
-    fputc('\n', stream);
+    for (size_t i = 0; i < results->peak_count; i++)
+        print_jsonl(stream, json_peak(&results->peaks[i]));
 }
 
 void bench_print_csv_row(FILE *stream, const bench_row *row) {
@@ -178,18 +173,13 @@ void bench_print_csv_row(FILE *stream, const bench_row *row) {
 #define PEER_KEY(NAME, key, module, title) key,
                                        BENCH_LATER_PEER_LIST(PEER_KEY) "ranks",
                                        NULL};
-    json_t *object = row ? json_figures(row) : NULL;
-    print_csv(stream, keys, object);
-    json_decref(object);
+    print_csv(stream, keys, row ? json_figures(row) : NULL);
 }
 
 void bench_print_csv_peaks(FILE *stream, const bench_results *results) {
     static const char *const keys[] = {"device", "kind", "dtype", "shape",
                                        "value",  "unit", "by",    NULL};
     print_csv(stream, keys, NULL);
-    for (size_t i = 0; i < results->peak_count; i++) {
-        json_t *object = json_peak(&results->peaks[i]);
-        print_csv(stream, keys, object);
-        json_decref(object);
-    }
+    for (size_t i = 0; i < results->peak_count; i++)
+        print_csv(stream, keys, json_peak(&results->peaks[i]));
 }
