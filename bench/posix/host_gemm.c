@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ typedef struct host_gemm {
     unsigned sets, next_set;
     int library, threads;
     pid_t child;
-    int to_child, from_child; /* pipes: how many calls, and the seconds of each */
+    int line; /* a socket: how many calls, and the seconds of each */
 } host_gemm;
 
 /* --- in the child ------------------------------------------------------------------------------- */
@@ -72,7 +73,7 @@ static double run_calls(host_gemm *g, int calls) {
 
 /* Ends with the parent, whose inputs it shares. It has its own C, as writing to memory that is shared with the
  * parent would copy each page at the first call. */
-static void serve(host_gemm *g, int input, int output) {
+static void serve(host_gemm *g, int line) {
     char why[BENCH_WHY_SIZE];
     int calls;
     bench_threads_forked();
@@ -82,9 +83,9 @@ static void serve(host_gemm *g, int input, int output) {
     bench_blas_use_threads(g->library, g->threads);
     g->memory[2] = bench_alloc(g->bytes[2] * g->sets);
     if (!g->memory[2]) _exit(1);
-    while (read(input, &calls, sizeof calls) == (ssize_t)sizeof calls) {
+    while (read(line, &calls, sizeof calls) == (ssize_t)sizeof calls) {
         const double seconds = run_calls(g, calls);
-        if (write(output, &seconds, sizeof seconds) != (ssize_t)sizeof seconds) break;
+        if (write(line, &seconds, sizeof seconds) != (ssize_t)sizeof seconds) break;
     }
     _exit(0);
 }
@@ -92,31 +93,22 @@ static void serve(host_gemm *g, int input, int output) {
 /* --- in the benchmark --------------------------------------------------------------------------- */
 
 static bool start_child(host_gemm *g, int library) {
-    int down[2], up[2];
+    int ends[2];
     g->library = library;
-    if (pipe(down) != 0) return false;
-    if (pipe(up) != 0) {
-        close(down[0]);
-        close(down[1]);
-        return false;
-    }
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return false;
     g->child = fork();
     if (g->child == 0) {
-        close(down[1]);
-        close(up[0]);
-        serve(g, down[0], up[1]);
+        close(ends[0]);
+        serve(g, ends[1]);
     }
-    close(down[0]);
-    close(up[1]);
-    g->to_child = down[1];
-    g->from_child = up[0];
+    close(ends[1]);
+    g->line = ends[0];
     return g->child > 0;
 }
 
 static void end_child(host_gemm *g) {
-    if (g->to_child < 0) return;
-    close(g->to_child);
-    close(g->from_child);
+    if (g->line < 0) return;
+    close(g->line);
     if (g->child <= 0) return;
     (void)kill(g->child, SIGKILL);
     while (waitpid(g->child, NULL, 0) < 0 && errno == EINTR)
@@ -140,8 +132,8 @@ static double sample(void *state, int calls) {
     if (g->child <= 0) return seconds;
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     (void)kill(g->child, SIGCONT);
-    if (write(g->to_child, &calls, sizeof calls) != (ssize_t)sizeof calls ||
-        read(g->from_child, &seconds, sizeof seconds) != (ssize_t)sizeof seconds)
+    if (write(g->line, &calls, sizeof calls) != (ssize_t)sizeof calls ||
+        read(g->line, &seconds, sizeof seconds) != (ssize_t)sizeof seconds)
         seconds = -1.0;
     stop_child(g);
     (void)signal(SIGPIPE, before);
@@ -228,8 +220,7 @@ static double begin(host_gemm *g, const bench_request *request, tdm_dtype dtype,
                      .batch = shape->batch,
                      .sets = request->sets,
                      .threads = request->device->compute_units,
-                     .to_child = -1,
-                     .from_child = -1};
+                     .line = -1};
     for (int j = 0; j < 3; j++)
         g->bytes[j] = request->bytes[j] / tdm_dtype_size(request->dtype) * tdm_dtype_size(dtype);
     double seconds = -1.0;
