@@ -204,10 +204,6 @@ static bool create_gemm(raw *r, const bench_request *request, bench_baseline *ba
     r->n = (size_t)shape->extent[1];
     r->k = (size_t)shape->extent[2];
     r->transpose_b = request->transpose_b;
-    size_t sizes[3];
-    for (int i = 0; i < 3; i++)
-        sizes[i] = request->bytes[i];
-    const void *data[3] = {request->input[0], request->input[1], NULL};
     baseline->call = call_gemm;
     snprintf(baseline->name, sizeof baseline->name, "CLBlast %cgemm%s",
              request->dtype == TDM_F64   ? 'D'
@@ -215,7 +211,7 @@ static bool create_gemm(raw *r, const bench_request *request, bench_baseline *ba
                                          : 'S',
              shape->batch > 1 ? "StridedBatched" : "");
     snprintf(why, BENCH_WHY_SIZE, "no memory for the baseline");
-    return make_buffers(r, 3, sizes, data);
+    return make_buffers(r, 3, request->bytes, request->input);
 }
 
 static bool call_copy(void *state, unsigned set) {
@@ -313,13 +309,10 @@ static bool create_kernel(raw *r, const bench_request *request, bench_baseline *
     const bool norm = r->kind == BENCH_BASELINE_LAYER_NORM;
     const char *text = kernels;
     cl_int status;
-    size_t sizes[BENCH_MAX_OPERANDS];
     const unsigned buffers = (unsigned)request->operands;
-    for (unsigned i = 0; i < buffers; i++)
-        sizes[i] = request->bytes[i];
     snprintf(why, BENCH_WHY_SIZE, "the baseline's kernel cannot be built");
     r->sets = 1;
-    if (!make_buffers(r, buffers, sizes, request->input)) return false;
+    if (!make_buffers(r, buffers, request->bytes, request->input)) return false;
     r->program = cl.clCreateProgramWithSource(r->context, 1, &text, NULL, &status);
     if (!r->program || cl.clBuildProgram(r->program, 1, &device, "", NULL, NULL) != CL_SUCCESS)
         return false;
