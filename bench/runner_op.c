@@ -112,7 +112,7 @@ static void free_run(run *r) {
     }
     free(r->sets);
     for (int i = 0; i < r->plan.operands; i++)
-        bench_free(r->input[i], bench_operand_bytes(&r->plan.operand[i]));
+        bench_free(r->input[i]);
     /* the next case has other sizes; nothing is gained by keeping these */
     if (tdm_device_trim(r->runner->on.device) != TDM_OK)
         fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
@@ -145,7 +145,7 @@ static bool verify_set(run *r, const bench_set *set) {
     void *copy[BENCH_MAX_OPERANDS] = {NULL};
     const bool good = verify_outputs(r, set, copy, &verdict);
     for (int i = 0; i < r->plan.operands; i++)
-        bench_free(copy[i], bench_operand_bytes(&r->plan.operand[i]));
+        bench_free(copy[i]);
     if (!good) return false;
     if (!verdict.verified) bench_row_fail(r->row, "wrong result", verdict.problem);
     r->row->max_error = verdict.max_error;

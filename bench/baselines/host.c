@@ -24,8 +24,8 @@ static bool call_move(void *state, unsigned set) {
 
 static void destroy_move(void *state) {
     host_move *m = state;
-    bench_free(m->source, m->in * m->sets);
-    bench_free(m->target, m->out * m->sets);
+    bench_free(m->source);
+    bench_free(m->target);
     free(m);
 }
 

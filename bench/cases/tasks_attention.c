@@ -16,7 +16,7 @@ typedef struct attended {
     tdm_queue *queue;
     int64_t sentences, tokens, heads, cols;
     void *input;
-    size_t input_bytes, y_bytes;
+    size_t y_bytes;
     tdm_tensor tensor[TENSORS]; /* q, k and v lie in one buffer */
 } attended;
 
@@ -42,10 +42,9 @@ static bool make_tensors(bench_task_run *run) {
     t[SCORES].shape[3] = last;
     memcpy(t[SCORES].strides, strides, sizeof strides);
     a->y_bytes = (size_t)(tokens * width) * tdm_dtype_size(dtype);
-    a->input_bytes = 3 * a->y_bytes;
     const size_t score_bytes = (size_t)tdm_tensor_get_count(&t[SCORES]) * tdm_dtype_size(dtype);
     if (!bench_task_random(run, run->seed, dtype, 3 * tokens * width, -2.0, 2.0, &a->input) ||
-        !bench_task_buffer(run, a->queue, a->input_bytes, a->input, &t[Q].buffer) ||
+        !bench_task_buffer(run, a->queue, 3 * a->y_bytes, a->input, &t[Q].buffer) ||
         !bench_task_buffer(run, a->queue, a->y_bytes, NULL, &t[Y].buffer) ||
         !bench_task_buffer(run, a->queue, a->y_bytes, NULL, &t[COMPOSED].buffer) ||
         !bench_task_buffer(run, a->queue, score_bytes, NULL, &t[SCORES].buffer))
@@ -147,8 +146,8 @@ static void check(bench_task_run *run, bench_verdict *verdict) {
         snprintf(verdict->problem, sizeof verdict->problem, "it cannot be read back");
     if (verdict->verified) check_head(a, 0, 0, got, block, verdict);
     if (verdict->verified) check_head(a, a->sentences - 1, a->heads - 1, got, block, verdict);
-    bench_free(got, a->y_bytes);
-    bench_free(block, room);
+    bench_free(got);
+    bench_free(block);
 }
 
 static void destroy(bench_task_run *run) {
@@ -156,7 +155,7 @@ static void destroy(bench_task_run *run) {
     for (int i = SCORES; i <= Y; i++)
         tdm_buffer_release(a->tensor[i].buffer);
     tdm_buffer_release(a->tensor[Q].buffer);
-    bench_free(a->input, a->input_bytes);
+    bench_free(a->input);
 }
 
 const bench_task bench_task_attention = {false, sizeof(attended), prepare, call, check, destroy};

@@ -151,8 +151,8 @@ static void destroy(bench_task_run *run) {
     tdm_state_dict_destroy(p->loaded);
     tdm_state_dict_destroy(p->own);
     tdm_buffer_release(p->tensor.buffer);
-    bench_free(p->values, p->size);
-    bench_free(p->copy, p->size);
+    bench_free(p->values);
+    bench_free(p->copy);
     if (!p->folder[0]) return;
     (void)tdmi_file_remove(TDMI_HERE, p->file);
     (void)tdmi_file_remove(TDMI_HERE, p->plain);

@@ -65,7 +65,7 @@ static bool make_tensor(bench_task_run *run, int64_t rows, int64_t cols, uint64_
     *tensor = rows > 1 ? tdm_tensor_2d(NULL, dtype, rows, cols) : tdm_tensor_1d(NULL, dtype, cols);
     const bool fine = bench_task_random(run, seed, dtype, rows * cols, -1.0, 1.0, &values) &&
                       bench_task_buffer(run, n->queue, size, values, &tensor->buffer);
-    bench_free(values, size);
+    bench_free(values);
     return fine;
 }
 
@@ -141,8 +141,8 @@ static void check_graph(bench_task_run *run, bench_verdict *verdict) {
         verdict->verified = false;
         snprintf(verdict->problem, sizeof verdict->problem, "it is not what the calls give");
     }
-    bench_free(got, n->bytes);
-    bench_free(want, n->bytes);
+    bench_free(got);
+    bench_free(want);
 }
 
 static void destroy_graph(bench_task_run *run) {

@@ -100,8 +100,8 @@ static void destroy(bench_task_run *run) {
     move *m = run->state;
     tdm_tensor_release(&m->y);
     tdm_tensor_release(&m->x);
-    bench_free(m->values, m->size);
-    bench_free(m->copy, m->size);
+    bench_free(m->values);
+    bench_free(m->copy);
 }
 
 const bench_task bench_task_to_there = {true, sizeof(move), prepare_there, call, check, destroy};

@@ -117,7 +117,7 @@ static void check_two(bench_task_run *run, bench_verdict *verdict) {
         bench_verify(&state->c, &state->plan, (const void *const *)state->input, C, copy,
                      run->seed + 1000, verdict);
     }
-    bench_free(copy, size);
+    bench_free(copy);
 }
 
 static void destroy_two(bench_task_run *run) {
@@ -128,7 +128,7 @@ static void destroy_two(bench_task_run *run) {
         tdm_buffer_release(state->side[i].again.buffer);
     }
     for (int i = 0; i < OPERANDS; i++)
-        bench_free(state->input[i], bench_operand_bytes(&state->plan.operand[i]));
+        bench_free(state->input[i]);
 }
 
 const bench_task bench_task_two_devices = {true,      sizeof(two_products), prepare_two, call_two,

@@ -19,9 +19,9 @@ void bench_parallel(void (*body)(void *context, int thread), void *context);
 void bench_threads_forked(void);
 
 /* Zeroed memory in huge pages where the system has them, aligned to 4 KiB; NULL when short. Freed
- * by bench_free with the same size. */
+ * by bench_free. */
 void *bench_alloc(size_t size);
-void bench_free(void *memory, size_t size);
+void bench_free(void *memory);
 
 /* How bench_move moves: on one thread or all, with streaming stores or cached ones, and, unless the
  * stores are cached ones, fetching the source ahead of the loads. */

@@ -21,10 +21,7 @@ void *bench_alloc(size_t size) {
     return memory;
 }
 
-void bench_free(void *memory, size_t size) {
-    (void)size;
-    tdmi_aligned_free(memory);
-}
+void bench_free(void *memory) { tdmi_aligned_free(memory); }
 
 /* Four accumulators keep enough loads in flight. The result must be used, or the loads are not. */
 static uint64_t read_any(const char *source, size_t size) {

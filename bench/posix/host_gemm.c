@@ -162,7 +162,7 @@ static void destroy_gemm(void *state) {
 
 static void free_operands(const host_gemm *g) {
     for (int j = 0; j < 3; j++)
-        bench_free(g->memory[j], g->bytes[j] * g->sets);
+        bench_free(g->memory[j]);
 }
 
 /* The inputs of the case in the product's dtype, which for 16-bit ones may be f32. */
