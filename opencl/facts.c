@@ -245,8 +245,8 @@ static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts)
     uint64_t hash = TDMI_HASH_START;
     char version[256];
     query_platform(entry->platform, CL_PLATFORM_VERSION, version, sizeof version);
-    hash = hash_text(hash_text(hash, facts->info.platform), version);
     hash = hash_text(hash, tdmi_dialect_opencl);
+    hash = hash_text(hash_text(hash, facts->info.platform), version);
     hash = hash_text(hash, entry->compiler.options);
     if (entry->compiler.standard) hash = hash_text(hash, entry->compiler.standard);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

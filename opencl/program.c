@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "manifest.h"
 #include "opencl_backend.h"
 
@@ -12,16 +11,6 @@
 #define STANDARD_OPTION "-w -cl-std=" /* -w: some drivers print warnings to stderr */
 #define USUAL_STANDARD "CL1.2"
 #define EXACT_DIVISION_OPTION " -cl-fp32-correctly-rounded-divide-sqrt"
-
-/* The header before a driver's binary. Some drivers abort on a damaged one, so it is checked
- * before they see it. */
-typedef struct binary_header {
-    char magic[8];
-    uint64_t size;     /* of what follows */
-    uint64_t checksum; /* the hash of what follows */
-} binary_header;
-
-static const char binary_magic[8] = {'T', 'D', 'M', 'C', 'L', 'B', '0', '1'};
 
 /* All options in one allocated text; NULL when memory is short. */
 static char *join_options(const tdmi_bdevice *device, const char *const *options) {
@@ -67,21 +56,14 @@ static tdm_status build_failure(tdmi_bdevice *device, const tdmi_program_source 
     return status;
 }
 
-/* The program from a binary that an earlier build gave. */
+/* The program from a binary that an earlier build gave. Some drivers abort on a damaged one, so the core gives only
+ * what its cache has found whole. */
 static tdm_status from_binary(tdmi_bdevice *device, const tdmi_program_source *source,
                               const tdmi_blob *binary, cl_program *program) {
-    binary_header header;
-    if (binary->size <= sizeof header)
-        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the binary is cut short", source->file);
-    memcpy(&header, binary->data, sizeof header);
-    const unsigned char *content = (const unsigned char *)binary->data + sizeof header;
-    size_t size = binary->size - sizeof header;
-    if (memcmp(header.magic, binary_magic, sizeof header.magic) != 0 || header.size != size ||
-        header.checksum != tdmi_hash(TDMI_HASH_START, content, size))
-        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the binary is damaged", source->file);
+    const unsigned char *content = binary->data;
     cl_int code, taken = CL_SUCCESS;
-    *program = tdmi_cl.clCreateProgramWithBinary(device->context, 1, &device->entry->id, &size,
-                                                 &content, &taken, &code);
+    *program = tdmi_cl.clCreateProgramWithBinary(device->context, 1, &device->entry->id,
+                                                 &binary->size, &content, &taken, &code);
     if (code != CL_SUCCESS)
         return tdmi_fail(TDM_ERROR_COMPILE, "%s: the driver does not take the binary: %s (%d)",
                          source->file, tdmi_cl_error_name(code), code);
@@ -117,8 +99,8 @@ static int place_of(const tdmi_bdevice *device, cl_program program, cl_uint *cou
     return -1;
 }
 
-/* The driver's binary after our header. A driver that gives none, or memory that is short, leaves
- * the result empty: that costs time at the next start, nothing else. */
+/* The driver's binary. A driver that gives none, or memory that is short, leaves the result empty: that costs time at
+ * the next start, nothing else. */
 static void keep_binary(const tdmi_bdevice *device, cl_program program, tdmi_blob *result) {
     size_t sizes[MOST_DEVICES] = {0};
     unsigned char *contents[MOST_DEVICES] = {NULL}; /* those of the other devices are passed over */
@@ -129,20 +111,13 @@ static void keep_binary(const tdmi_bdevice *device, cl_program program, tdmi_blo
                                  NULL) != CL_SUCCESS ||
         sizes[place] == 0)
         return;
-    const size_t size = sizes[place];
-    unsigned char *data = tdmi_malloc(sizeof(binary_header) + size);
+    unsigned char *data = contents[place] = tdmi_malloc(sizes[place]);
     if (!data) return;
-    unsigned char *content = contents[place] = data + sizeof(binary_header);
     if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof *contents, contents,
-                                 NULL) != CL_SUCCESS) {
+                                 NULL) == CL_SUCCESS)
+        *result = (tdmi_blob){data, sizes[place]};
+    else
         tdmi_free(data);
-        return;
-    }
-    binary_header header = {.size = size, .checksum = tdmi_hash(TDMI_HASH_START, content, size)};
-    memcpy(header.magic, binary_magic, sizeof header.magic);
-    memcpy(data, &header, sizeof header);
-    result->data = data;
-    result->size = sizeof header + size;
 }
 
 /* A kernel's own limits can be below the device's: its lanes share registers and local memory. */
