@@ -40,6 +40,13 @@ const char *tdmi_comm_shape_text(const tdm_tensor *tensor, char text[128]) {
     return text;
 }
 
+tdm_status tdmi_comm_check_same_dtype(const tdm_comm *comm, const tdm_tensor *x,
+                                      const tdm_tensor *y) {
+    if (x->dtype == y->dtype) return TDM_OK;
+    return tdmi_comm_error(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of y is %s, but that of x is %s",
+                           comm->function, tdm_dtype_name(y->dtype), tdm_dtype_name(x->dtype));
+}
+
 tdm_status tdmi_comm_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                       const char *b_name, const tdm_tensor *b) {
     const size_t size = (size_t)a->ndim * sizeof *a->shape;
@@ -93,10 +100,7 @@ tdm_status tdmi_comm_check_parts(tdm_comm *comm, tdm_queue *queue, const tdm_ten
     const tdm_operand out[] = {{"y", y, output, 0}};
     TDMI_TRY(tdmi_comm_check_args(comm, queue, out, 1));
     const tdm_tensor *whole = y_is_whole ? y : x, *part = y_is_whole ? x : y;
-    if (x->dtype != y->dtype)
-        return tdmi_comm_error(TDM_ERROR_INVALID_DTYPE,
-                               "%s: the dtype of y is %s, but that of x is %s", comm->function,
-                               tdm_dtype_name(y->dtype), tdm_dtype_name(x->dtype));
+    TDMI_TRY(tdmi_comm_check_same_dtype(comm, x, y));
     TDMI_TRY(add_up(comm, name, whole, extents));
     const int64_t begin = comm->starts[comm->rank], end = comm->starts[comm->rank + 1];
     tdm_tensor own = rows(whole, begin, end), before = rows(whole, 0, begin),

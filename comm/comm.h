@@ -261,15 +261,18 @@ tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
 /* Within the device, or within the host, from one side to another. */
 tdm_status tdmi_comm_copy(const tdmi_comm_side *from, size_t from_at, tdmi_comm_side *into,
                           size_t into_at, size_t size) TDM_MUST_USE;
-tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
-                          tdm_status status) TDM_MUST_USE;
 tdm_status tdmi_comm_fetch(tdmi_comm_side *side, size_t at, size_t size) TDM_MUST_USE;
 tdm_status tdmi_comm_fetched_later(tdmi_comm_side *side, int slot) TDM_MUST_USE;
 tdm_status tdmi_comm_fetched(tdmi_comm_side *side, int slot) TDM_MUST_USE;
 tdm_status tdmi_comm_store(tdmi_comm_side *side, size_t at, size_t size) TDM_MUST_USE;
-/* As tdmi_comm_read, of what lies in memory that the call maps to write: a copy, where it would be mapped, too. */
-tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x,
-                                tdmi_comm_side *side) TDM_MUST_USE;
+/* Reads x and writes y, either of which may be NULL; of one buffer x is copied, where it would be mapped, too. What
+ * fails is a fault of this rank. */
+tdm_status tdmi_comm_sides(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
+                           const tdm_tensor *y, tdmi_comm_side *from,
+                           tdmi_comm_side *into) TDM_MUST_USE;
+/* The end of a call: what it has under way is given up where it failed, and the sides' memory is given back. */
+tdm_status tdmi_comm_leave(tdm_comm *comm, tdm_queue *queue, tdm_status status,
+                           tdmi_comm_side *from, tdmi_comm_side *into) TDM_MUST_USE;
 /* At least so many bytes, kept with the communicator; NULL when there are none. */
 void *tdmi_comm_scratch(tdm_comm *comm, size_t size);
 
@@ -280,6 +283,8 @@ tdm_status tdmi_comm_enter(tdm_comm *comm, const char *function) TDM_MUST_USE;
 tdm_status tdmi_comm_check_args(const tdm_comm *comm, tdm_queue *queue, const tdm_operand *args,
                                 int count) TDM_MUST_USE;
 tdm_status tdmi_comm_check_rank(const tdm_comm *comm, const char *name, int rank) TDM_MUST_USE;
+tdm_status tdmi_comm_check_same_dtype(const tdm_comm *comm, const tdm_tensor *x,
+                                      const tdm_tensor *y) TDM_MUST_USE;
 tdm_status tdmi_comm_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                       const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
 /* "[2, 3]" into a buffer of 128 characters; returns it. */
@@ -297,6 +302,8 @@ tdm_status tdmi_comm_run_moves(tdm_comm *comm, int channel, tdmi_comm_side *from
 
 /* ---- move.c ---- */
 
+/* Each rank's piece of so many bytes, which lies in `all` at its place, to all ranks. */
+tdm_status tdmi_comm_share(tdm_comm *comm, void *all, size_t size) TDM_MUST_USE;
 /* Whether any rank says so: the same on all. */
 tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) TDM_MUST_USE;
 

@@ -26,8 +26,9 @@ typedef struct reduction {
     bool gets;
 } reduction;
 
+static const ncclRedOp_t ops[TDM_COMM_OP_COUNT] = {ncclSum, ncclSum, ncclMax, ncclMin};
+
 static tdm_status add(const reduction *r, const tdm_tensor *x, const tdm_tensor *y, int64_t n) {
-    const ncclRedOp_t ops[] = {ncclSum, ncclSum, ncclMax, ncclMin};
     const tdmi_piece piece = {.kind =
                                   r->to == TDMI_TO_ALL ? TDMI_PIECE_ALL_REDUCE : TDMI_PIECE_REDUCE,
                               .op = ops[r->op],
@@ -129,7 +130,6 @@ static tdm_status scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, cons
         equal = equal && starts[i + 1] - starts[i] == part;
     const bool adds = op == TDM_COMM_SUM || op == TDM_COMM_MEAN;
     if (equal && tdm_dtype_size(x->dtype) != 2 && (adds || !tdm_dtype_is_float(x->dtype))) {
-        const ncclRedOp_t ops[] = {ncclSum, ncclSum, ncclMax, ncclMin};
         const reduction r = {comm, queue, op, comm->rank, part > 0};
         const tdmi_piece piece = {.kind = TDMI_PIECE_REDUCE_SCATTER,
                                   .op = ops[op],

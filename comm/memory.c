@@ -78,7 +78,8 @@ tdm_status tdmi_comm_read(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side 
     return got(queue, side, get(queue, false, true, side));
 }
 
-tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
+/* A copy of what would be mapped. */
+static tdm_status read_aside(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
     TDMI_TRY(tdmi_comm_read(queue, x, side));
     if (!side->mapped) return TDM_OK;
     void *copy = malloc(side->size);
@@ -98,6 +99,15 @@ tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
     side->tensor = y;
     side->copied = !tdm_tensor_is_contiguous(y);
     return got(queue, side, get(queue, true, keeps, side));
+}
+
+tdm_status tdmi_comm_sides(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
+                           const tdm_tensor *y, tdmi_comm_side *from, tdmi_comm_side *into) {
+    const bool inside = x && y && x->buffer == y->buffer;
+    tdm_status status = TDM_OK;
+    if (x) status = inside ? read_aside(queue, x, from) : tdmi_comm_read(queue, x, from);
+    if (status == TDM_OK && y) status = tdmi_comm_write(queue, y, false, into);
+    return tdmi_comm_own_fault(comm, status);
 }
 
 static size_t place(const tdmi_comm_side *side, size_t at) {
@@ -136,8 +146,8 @@ tdm_status tdmi_comm_copy(const tdmi_comm_side *from, size_t from_at, tdmi_comm_
     return TDM_OK;
 }
 
-tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
-                          tdm_status status) {
+static tdm_status give(const tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
+                       tdm_status status) {
     if (!side->packed.buffer) return status;
     leave(queue, side);
     tdmi_comm_outcome outcome = {0};
@@ -151,6 +161,13 @@ tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side
     }
     tdm_tensor_release(&side->packed);
     return tdmi_comm_outcome_end(&outcome);
+}
+
+tdm_status tdmi_comm_leave(tdm_comm *comm, tdm_queue *queue, tdm_status status,
+                           tdmi_comm_side *from, tdmi_comm_side *into) {
+    status = tdmi_comm_end(comm, status);
+    status = give(comm, queue, from, status);
+    return give(comm, queue, into, status);
 }
 
 void *tdmi_comm_scratch(tdm_comm *comm, size_t size) {

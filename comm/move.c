@@ -94,13 +94,12 @@ static void exchange(tdm_comm *comm, size_t part) {
     }
 }
 
-/* The end of each of these: the check, and the memory given back. */
-static tdm_status leave(tdm_comm *comm, tdm_queue *queue, tdm_status status, tdmi_comm_side *from,
-                        tdmi_comm_side *into) {
+/* The moves, and the end of each of these. */
+static tdm_status run(tdm_comm *comm, tdm_queue *queue, tdm_status status, tdmi_comm_side *from,
+                      tdmi_comm_side *into) {
+    if (status == TDM_OK) status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, from, into);
     if (status == TDM_OK) status = tdmi_comm_check(comm);
-    status = tdmi_comm_end(comm, status);
-    if (from) status = tdmi_comm_give(comm, queue, from, status);
-    return tdmi_comm_give(comm, queue, into, status);
+    return tdmi_comm_leave(comm, queue, status, from, into);
 }
 
 tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_tensor *x) {
@@ -113,18 +112,15 @@ tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_te
     if (status == TDM_OK) status = tdmi_comm_check_args(comm, queue, args, 1);
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_broadcast(comm, queue, root, x);
-    tdmi_comm_side side = tdmi_comm_moved_side(comm), none = {0};
+    tdmi_comm_side from = tdmi_comm_moved_side(comm), into = from;
     const bool is_root = comm->rank == root;
-    status = is_root ? tdmi_comm_read(queue, x, &side) : tdmi_comm_write(queue, x, false, &side);
-    status = tdmi_comm_own_fault(comm, status);
-    if (side.size <= SMALL || comm->ranks <= 2)
-        down_tree(comm, root, side.size);
+    const size_t size = tdmi_comm_bytes_of(x);
+    status = tdmi_comm_sides(comm, queue, is_root ? x : NULL, is_root ? NULL : x, &from, &into);
+    if (size <= SMALL || comm->ranks <= 2)
+        down_tree(comm, root, size);
     else
-        in_parts(comm, root, side.size);
-    if (status == TDM_OK)
-        status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, is_root ? &side : &none,
-                                     is_root ? &none : &side);
-    return leave(comm, queue, status, NULL, &side);
+        in_parts(comm, root, size);
+    return run(comm, queue, status, &from, &into);
 }
 
 tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
@@ -135,14 +131,10 @@ tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     tdm_status status = tdmi_comm_check_parts(comm, queue, x, extents, y, true);
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_gather(comm, queue, x, y);
-    const bool inside = x->buffer == y->buffer;
     tdmi_comm_side from = tdmi_comm_moved_side(comm), into = from;
-    status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
-    if (status == TDM_OK) status = tdmi_comm_write(queue, y, false, &into);
-    status = tdmi_comm_own_fault(comm, status);
+    status = tdmi_comm_sides(comm, queue, x, y, &from, &into);
     spread(comm, tdm_dtype_size(y->dtype));
-    if (status == TDM_OK) status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, &from, &into);
-    return leave(comm, queue, status, &from, &into);
+    return run(comm, queue, status, &from, &into);
 }
 
 tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
@@ -153,10 +145,7 @@ tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     const tdm_operand args[] = {{"x", x, TDM_OPERAND_MOVED, 0},
                                 {"y", y, TDM_OPERAND_MOVED | TDM_OPERAND_OUTPUT, 0}};
     tdm_status status = tdmi_comm_check_args(comm, queue, args, 2);
-    if (status == TDM_OK && x->dtype != y->dtype)
-        status = tdmi_comm_error(TDM_ERROR_INVALID_DTYPE,
-                                 "%s: the dtype of y is %s, but that of x is %s", comm->function,
-                                 tdm_dtype_name(y->dtype), tdm_dtype_name(x->dtype));
+    if (status == TDM_OK) status = tdmi_comm_check_same_dtype(comm, x, y);
     if (status == TDM_OK) status = tdmi_comm_check_same_shape(comm->function, "x", x, "y", y);
     if (status == TDM_OK && x->shape[0] % comm->ranks != 0)
         status = tdmi_comm_error(
@@ -166,13 +155,17 @@ tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_to_all(comm, queue, x, y);
     tdmi_comm_side from = tdmi_comm_moved_side(comm), into = from;
-    const bool inside = x->buffer == y->buffer;
-    status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
-    if (status == TDM_OK) status = tdmi_comm_write(queue, y, false, &into);
-    status = tdmi_comm_own_fault(comm, status);
-    exchange(comm, from.size / (size_t)comm->ranks);
-    if (status == TDM_OK) status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, &from, &into);
-    return leave(comm, queue, status, &from, &into);
+    status = tdmi_comm_sides(comm, queue, x, y, &from, &into);
+    exchange(comm, tdmi_comm_bytes_of(x) / (size_t)comm->ranks);
+    return run(comm, queue, status, &from, &into);
+}
+
+tdm_status tdmi_comm_share(tdm_comm *comm, void *all, size_t size) {
+    tdmi_comm_side from = {.bytes = (char *)all + (size_t)comm->rank * size}, into = {.bytes = all};
+    for (int i = 0; i <= comm->ranks; i++)
+        comm->starts[i] = i;
+    spread(comm, size);
+    return tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, &from, &into);
 }
 
 tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) {
@@ -181,11 +174,7 @@ tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) {
         return tdmi_comm_fail(comm, TDM_ERROR_OUT_OF_MEMORY, "rank %d is out of host memory",
                               comm->rank);
     all[comm->rank] = own;
-    for (int i = 0; i <= comm->ranks; i++)
-        comm->starts[i] = i;
-    spread(comm, 1);
-    tdmi_comm_side from = {.bytes = &all[comm->rank]}, into = {.bytes = all};
-    TDMI_TRY(tdmi_comm_end(comm, tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, &from, &into)));
+    TDMI_TRY(tdmi_comm_end(comm, tdmi_comm_share(comm, all, 1)));
     *any = memchr(all, 1, (size_t)comm->ranks);
     return TDM_OK;
 }

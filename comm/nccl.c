@@ -25,9 +25,7 @@ tdm_status tdm_nccl_get_id(tdm_nccl_id *id) {
     TDMI_NOT_FORKED(__func__);
     TDMI_NOT_NULL(__func__, id);
     memset(id, 0, sizeof *id);
-    const tdm_status status = get_id(id);
-    return status == TDM_OK ? TDM_OK
-                            : tdmi_comm_error(status, "%s: %s", __func__, tdm_last_error());
+    return tdmi_comm_error_of(__func__, get_id(id));
 }
 
 static tdm_status check_device(const char *function, tdm_device *device) {
@@ -57,8 +55,7 @@ tdm_status tdm_comm_from_nccl(const tdm_nccl_id *id, int rank, int ranks, tdm_de
     tdm_status status = tdmi_team_make(device, id, rank, ranks, made->timeout, &made->team);
     if (status != TDM_OK) {
         tdmi_comm_outcome outcome = {0};
-        tdmi_comm_outcome_add(&outcome,
-                              tdmi_comm_error(status, "%s: %s", __func__, tdm_last_error()));
+        tdmi_comm_outcome_add(&outcome, tdmi_comm_error_of(__func__, status));
         tdm_comm_destroy(made);
         return tdmi_comm_outcome_end(&outcome);
     }
@@ -92,19 +89,6 @@ static void introduce(const tdm_comm *comm, candidate *own) {
         set_outcome(own, comm->rank == 0 ? get_id(&own->id) : tdmi_nccl_open());
 }
 
-/* Each rank's to all. */
-static tdm_status exchange(tdm_comm *comm, candidate *all) {
-    for (int i = 1; i < comm->ranks; i++) {
-        const int from = (comm->rank + comm->ranks - i) % comm->ranks;
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_DATA, from, TDMI_CHANNEL_DATA, &all[from],
-                                   sizeof *all));
-    }
-    for (int i = 1; i < comm->ranks; i++)
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_SET_DATA, (comm->rank + i) % comm->ranks,
-                                TDMI_CHANNEL_DATA, &all[comm->rank], sizeof *all));
-    return tdmi_comm_wait(comm, TDMI_SET_DATA);
-}
-
 /* The same on all ranks, as it depends on what all have received. */
 static tdm_status judge(const tdm_comm *comm, candidate *all) {
     for (int i = 0; i < comm->ranks; i++) {
@@ -128,14 +112,14 @@ static tdm_status judge(const tdm_comm *comm, candidate *all) {
 static tdm_status join(tdm_comm *comm, candidate *all, bool *refused) {
     candidate *own = &all[comm->rank];
     introduce(comm, own);
-    TDMI_TRY(exchange(comm, all));
+    TDMI_TRY(tdmi_comm_share(comm, all, sizeof *all));
     *refused = true;
     TDMI_TRY(judge(comm, all));
     *refused = false;
     tdmi_team *team = NULL;
     set_outcome(own, tdmi_team_make(comm->device, &all[0].id, comm->rank, comm->ranks,
                                     comm->timeout, &team));
-    tdm_status status = exchange(comm, all);
+    tdm_status status = tdmi_comm_share(comm, all, sizeof *all);
     if (status == TDM_OK) {
         status = judge(comm, all);
         *refused = status != TDM_OK;

@@ -100,17 +100,11 @@ static tdm_status pass(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tenso
     if (to < 0) TDMI_TRY(tdmi_comm_check_args(comm, queue, args + 1, 1));
     if (comm->team) return pass_directly(comm, queue, to, x, from, y);
     tdmi_comm_side sent = tdmi_comm_moved_side(comm), got = sent;
-    const bool inside = to >= 0 && from >= 0 && x->buffer == y->buffer;
-    tdm_status status = TDM_OK;
     comm->in_use = false;
-    if (to >= 0)
-        status = inside ? tdmi_comm_read_aside(queue, x, &sent) : tdmi_comm_read(queue, x, &sent);
-    if (status == TDM_OK && from >= 0) status = tdmi_comm_write(queue, y, false, &got);
-    status = tdmi_comm_own_fault(comm, status);
+    tdm_status status =
+        tdmi_comm_sides(comm, queue, to >= 0 ? x : NULL, from >= 0 ? y : NULL, &sent, &got);
     if (status == TDM_OK) status = exchange(comm, to, &sent, from, &got);
-    status = tdmi_comm_end(comm, status);
-    status = tdmi_comm_give(comm, queue, &sent, status);
-    return tdmi_comm_give(comm, queue, &got, status);
+    return tdmi_comm_leave(comm, queue, status, &sent, &got);
 }
 
 tdm_status tdm_comm_send(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tensor *x) {

@@ -186,10 +186,10 @@ static tdm_status run(reduction *r, size_t n) {
 }
 
 static tdm_status check(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, const tdm_tensor *x,
-                        const tdm_tensor *y, unsigned in_place) {
+                        const tdm_tensor *y, bool has_y) {
     const tdm_operand args[] = {{"x", x, TDM_OPERAND_MOVED, 0},
-                                {"y", y, TDM_OPERAND_MOVED | TDM_OPERAND_OUTPUT, in_place}};
-    TDMI_TRY(tdmi_comm_check_args(comm, queue, args, y ? 2 : 1));
+                                {"y", y, TDM_OPERAND_MOVED | TDM_OPERAND_OUTPUT, 1u}};
+    TDMI_TRY(tdmi_comm_check_args(comm, queue, args, has_y ? 2 : 1));
     if ((unsigned)op >= TDM_COMM_OP_COUNT)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT,
                                "%s: op is %d, which is not an operation", comm->function, (int)op);
@@ -201,11 +201,9 @@ static tdm_status check(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, const 
         return tdmi_comm_error(TDM_ERROR_INVALID_DTYPE,
                                "%s: the dtype of x is %s, but a mean is of floats", comm->function,
                                tdm_dtype_name(x->dtype));
-    if (y && y->dtype != x->dtype)
-        return tdmi_comm_error(TDM_ERROR_INVALID_DTYPE,
-                               "%s: the dtype of y is %s, but that of x is %s", comm->function,
-                               tdm_dtype_name(y->dtype), tdm_dtype_name(x->dtype));
-    return TDM_OK;
+    if (!has_y) return TDM_OK;
+    TDMI_TRY(tdmi_comm_check_same_dtype(comm, x, y));
+    return tdmi_comm_check_same_shape(comm->function, "x", x, "y", y);
 }
 
 /* Even pieces, from room for ranks + 1. */
@@ -242,9 +240,7 @@ static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int t
     status = tdmi_comm_own_fault(comm, status);
     if (status == TDM_OK) status = run(&r, (size_t)n);
     if (status == TDM_OK) status = tdmi_comm_check(comm);
-    status = tdmi_comm_end(comm, status);
-    status = tdmi_comm_give(comm, queue, &from, status);
-    return tdmi_comm_give(comm, queue, &into, status);
+    return tdmi_comm_leave(comm, queue, status, &from, &into);
 }
 
 tdm_status tdm_comm_all_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
@@ -252,11 +248,7 @@ tdm_status tdm_comm_all_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_all_reduce"));
     tdmi_comm_describe(comm, TDMI_COMM_ALL_REDUCE, (int)op, -1, x);
-    tdm_status status = check(comm, queue, op, x, y, 1u);
-    if (status == TDM_OK && !y)
-        status = tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", comm->function);
-    if (status == TDM_OK) status = tdmi_comm_check_same_shape(comm->function, "x", x, "y", y);
-    TDMI_TRY(tdmi_comm_begin(comm, status));
+    TDMI_TRY(tdmi_comm_begin(comm, check(comm, queue, op, x, y, true)));
     return reduce(comm, queue, op, TO_ALL, x, y);
 }
 
@@ -265,13 +257,8 @@ tdm_status tdm_comm_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_reduce"));
     tdmi_comm_describe(comm, TDMI_COMM_REDUCE, (int)op, root, x);
-    const bool is_root = root == comm->rank;
     tdm_status status = tdmi_comm_check_rank(comm, "root", root);
-    if (status == TDM_OK) status = check(comm, queue, op, x, is_root ? y : NULL, 1u);
-    if (status == TDM_OK && is_root && !y)
-        status = tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", comm->function);
-    if (status == TDM_OK && is_root)
-        status = tdmi_comm_check_same_shape(comm->function, "x", x, "y", y);
+    if (status == TDM_OK) status = check(comm, queue, op, x, y, root == comm->rank);
     TDMI_TRY(tdmi_comm_begin(comm, status));
     return reduce(comm, queue, op, root, x, y);
 }
@@ -281,14 +268,12 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_reduce_scatter"));
     tdmi_comm_describe(comm, TDMI_COMM_REDUCE_SCATTER, (int)op, -1, x);
-    tdm_status status = check(comm, queue, op, x, NULL, 0);
+    tdm_status status = check(comm, queue, op, x, NULL, false);
     if (status == TDM_OK) status = tdmi_comm_check_parts(comm, queue, x, extents, y, false);
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);
     tdmi_comm_side from = {0}, into = {0};
-    const bool inside = x->buffer == y->buffer;
-    status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
-    if (status == TDM_OK) status = tdmi_comm_write(queue, y, false, &into);
+    status = tdmi_comm_sides(comm, queue, x, y, &from, &into);
     reduction r = {.comm = comm,
                    .dtype = x->dtype,
                    .op = op,
@@ -297,10 +282,7 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
                    .from = &from,
                    .into = &into,
                    .starts = comm->starts};
-    status = tdmi_comm_own_fault(comm, status);
     if (status == TDM_OK) status = run(&r, (size_t)tdm_tensor_get_count(x));
     if (status == TDM_OK) status = tdmi_comm_check(comm);
-    status = tdmi_comm_end(comm, status);
-    status = tdmi_comm_give(comm, queue, &from, status);
-    return tdmi_comm_give(comm, queue, &into, status);
+    return tdmi_comm_leave(comm, queue, status, &from, &into);
 }
