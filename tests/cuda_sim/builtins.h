@@ -145,18 +145,15 @@ static inline void sim_cvt_rn_bf16_f32(unsigned short &stored, float v) {
     stored = (unsigned short)(v == v ? (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16 : 0x7fffu);
 }
 
-static inline void sim_cvt_rn_f16x2_f32(unsigned &stored, float high, float low) {
-    unsigned short halves[2];
-    sim_cvt_rn_f16_f32(halves[0], low);
-    sim_cvt_rn_f16_f32(halves[1], high);
-    stored = halves[0] | (unsigned)halves[1] << 16;
-}
-static inline void sim_cvt_rn_bf16x2_f32(unsigned &stored, float high, float low) {
-    unsigned short halves[2];
-    sim_cvt_rn_bf16_f32(halves[0], low);
-    sim_cvt_rn_bf16_f32(halves[1], high);
-    stored = halves[0] | (unsigned)halves[1] << 16;
-}
+#define SIM_CVT_PAIR(type)                                                                         \
+    static inline void sim_cvt_rn_##type##x2_f32(unsigned &stored, float high, float low) {        \
+        unsigned short halves[2];                                                                  \
+        sim_cvt_rn_##type##_f32(halves[0], low);                                                   \
+        sim_cvt_rn_##type##_f32(halves[1], high);                                                  \
+        stored = halves[0] | (unsigned)halves[1] << 16;                                            \
+    }
+SIM_CVT_PAIR(f16)
+SIM_CVT_PAIR(bf16)
 
 /* Shared memory by its addresses, of 32 bits. */
 static inline void sim_cvta_to_shared_u64(unsigned long long &address, const void *p) {
@@ -222,68 +219,47 @@ static void sim_load_matrices(const char *place, bool transposed, unsigned row, 
                            : *sim_shared<unsigned>(rows[y] + 2 * x);
     }
 }
-static inline void sim_ldmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned &a, unsigned &b,
-                                                                unsigned &c, unsigned &d,
-                                                                unsigned row) {
-    unsigned to[4];
-    sim_load_matrices("ldmatrix", false, row, to);
-    a = to[0], b = to[1], c = to[2], d = to[3];
-}
-static inline void sim_ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16(unsigned &a, unsigned &b,
-                                                                      unsigned &c, unsigned &d,
-                                                                      unsigned row) {
-    unsigned to[4];
-    sim_load_matrices("ldmatrix.trans", true, row, to);
-    a = to[0], b = to[1], c = to[2], d = to[3];
-}
+#define SIM_LDMATRIX(name, transposed)                                                             \
+    static inline void sim_ldmatrix_sync_aligned_m8n8_##name##_b16(                                \
+        unsigned &a, unsigned &b, unsigned &c, unsigned &d, unsigned row) {                        \
+        unsigned to[4];                                                                            \
+        sim_load_matrices("ldmatrix." #name, transposed, row, to);                                 \
+        a = to[0], b = to[1], c = to[2], d = to[3];                                                \
+    }
+SIM_LDMATRIX(x4_shared, false)
+SIM_LDMATRIX(x4_trans_shared, true)
 
 /* mma.sync of 16 x 8 results, for 16 elements of k of two bytes, or 8 of TF32, of which 13 bits are not looked at.
  * Products and sums are exact here, but for the last rounding. */
-static inline float sim_as_f16(unsigned short v) {
+static inline float sim_as_f16(unsigned v) {
     float f;
-    sim_cvt_f32_f16(f, v);
+    sim_cvt_f32_f16(f, (unsigned short)v);
     return f;
 }
-static inline float sim_as_bf16(unsigned short v) { return sim_bits<float>((unsigned)v << 16); }
+static inline float sim_as_bf16(unsigned v) { return sim_bits<float>(v << 16); }
+static inline float sim_as_tf32(unsigned v) { return sim_bits<float>(v & ~0x1fffu); }
 struct sim_product {
     float *c[4];
     unsigned a[4], b[2];
 };
-template <float (*convert)(unsigned short)> static void sim_multiply_pairs(void *const *lanes) {
-    double a[16][16], b[16][8];
+/* A register has `each` elements, whose bits `convert` finds in its lowest ones. */
+template <int each, float (*convert)(unsigned)> static void sim_multiply(void *const *lanes) {
+    double a[16][8 * each], b[8 * each][8];
     for (int l = 0; l < 32; l++) {
         const sim_product *p = (const sim_product *)lanes[l];
-        const int x = l % 4 * 2, y = l / 4;
-        for (int h = 0; h < 2; h++) {
+        const int x = l % 4 * each, y = l / 4;
+        for (int h = 0; h < each; h++) {
             for (int i = 0; i < 4; i++)
-                a[y + i % 2 * 8][x + i / 2 * 8 + h] = convert((unsigned short)(p->a[i] >> 16 * h));
+                a[y + i % 2 * 8][x + i / 2 * 4 * each + h] = convert(p->a[i] >> 16 * h);
             for (int i = 0; i < 2; i++)
-                b[x + i * 8 + h][y] = convert((unsigned short)(p->b[i] >> 16 * h));
+                b[x + i * 4 * each + h][y] = convert(p->b[i] >> 16 * h);
         }
     }
     for (int l = 0; l < 32; l++)
         for (int i = 0; i < 4; i++) {
             float *const c = ((const sim_product *)lanes[l])->c[i];
             double sum = *c;
-            for (int k = 0; k < 16; k++)
-                sum += a[l / 4 + i / 2 * 8][k] * b[k][l % 4 * 2 + i % 2];
-            *c = (float)sum;
-        }
-}
-static void sim_multiply_tf32(void *const *lanes) {
-    double a[16][8], b[8][8];
-    for (int l = 0; l < 32; l++) {
-        const sim_product *p = (const sim_product *)lanes[l];
-        for (int i = 0; i < 4; i++)
-            a[l / 4 + i % 2 * 8][l % 4 + i / 2 * 4] = sim_bits<float>(p->a[i] & ~0x1fffu);
-        for (int i = 0; i < 2; i++)
-            b[l % 4 + i * 4][l / 4] = sim_bits<float>(p->b[i] & ~0x1fffu);
-    }
-    for (int l = 0; l < 32; l++)
-        for (int i = 0; i < 4; i++) {
-            float *const c = ((const sim_product *)lanes[l])->c[i];
-            double sum = *c;
-            for (int k = 0; k < 8; k++)
+            for (int k = 0; k < 8 * each; k++)
                 sum += a[l / 4 + i / 2 * 8][k] * b[k][l % 4 * 2 + i % 2];
             *c = (float)sum;
         }
@@ -297,9 +273,9 @@ static void sim_multiply_tf32(void *const *lanes) {
         sim_thread_together("mma." #name, &mine, work);                                            \
         c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];                                                \
     }
-SIM_MMA(m16n8k16_row_col_f32_f16_f16_f32, sim_multiply_pairs<sim_as_f16>)
-SIM_MMA(m16n8k16_row_col_f32_bf16_bf16_f32, sim_multiply_pairs<sim_as_bf16>)
-SIM_MMA(m16n8k8_row_col_f32_tf32_tf32_f32, sim_multiply_tf32)
+SIM_MMA(m16n8k16_row_col_f32_f16_f16_f32, (sim_multiply<2, sim_as_f16>))
+SIM_MMA(m16n8k16_row_col_f32_bf16_bf16_f32, (sim_multiply<2, sim_as_bf16>))
+SIM_MMA(m16n8k8_row_col_f32_tf32_tf32_f32, (sim_multiply<1, sim_as_tf32>))
 
 static inline void sim_cvt_rna_tf32_f32(unsigned &bits, float v) {
     bits = v != v ? 0x7fffffffu : (sim_bits<unsigned>(v) + 0x1000u) & ~0x1fffu;
