@@ -2,11 +2,10 @@
 /* Functions with which a test controls the simulated CUDA machine. The variable TDM_CUDA_SIM describes
  * the machine, once, in words of "key=value" (machine.c has the list):
  *
- *   devices=2 memory=BYTES capability=90          what the machine has; the rest as an H100
+ *   devices=2 capability=90                       what the machine has; the rest as an H100
  *   multiprocessors=132 cache=52428800            of each device; the bytes of its L2 cache
- *   nameN= uuidN= pciN= capabilityN= memoryN=     of device N only; "uuid0=none", "pci0=none",
+ *   nameN= uuidN= pciN=                           of device N only; "uuid0=none", "pci0=none",
  *                                                 '_' in names for ' '
- *   peers=1                                       devices see each other's memory
  *   driver=13000 runtime=13000                    1000 * major + 10 * minor (the runtime's is by
  *                                                 default the library's own); driver=0: none,
  *                                                 driver=stub: the toolkit's stub library
@@ -26,7 +25,6 @@
  *                                                 depend on the seed (threads.c); 0: as C
  *   lazy=1                                        a stream works only while a call waits for it
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
- *   reports=count                                 reports are counted, and do not end the process
  *   leaks=1                                       whatever is alive at exit is reported
  *
  * A report is a defect of the caller that a real driver might forgive: it goes to stderr, and the

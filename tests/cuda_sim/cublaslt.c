@@ -14,7 +14,6 @@ size_t cublasLtGetVersion(void) {
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
     BLAS_FAULT("cublasLtCreate");
     if (sim_check_captures("cublasLtCreate")) return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (!handle) return BLAS_DEFECT("cublasLtCreate: no place for the handle");
     int error = 0;
     CUcontext context = sim_context(&error);
     if (!context) return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -55,7 +54,6 @@ static cublasStatus_t set_attribute(const char *function, int attribute, void *p
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *descriptor,
                                         cublasComputeType_t compute, cudaDataType scale) {
     BLAS_FAULT("cublasLtMatmulDescCreate");
-    if (!descriptor) return BLAS_DEFECT("cublasLtMatmulDescCreate: no place for the descriptor");
     operation *created = sim_create(CUDA_SIM_LT_OPERATION, sizeof *created);
     *descriptor = (void *)created;
     if (!created) return CUBLAS_STATUS_ALLOC_FAILED;
@@ -90,7 +88,6 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t descriptor,
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *descriptor, cudaDataType type,
                                           uint64_t rows, uint64_t cols, int64_t leading) {
     BLAS_FAULT("cublasLtMatrixLayoutCreate");
-    if (!descriptor) return BLAS_DEFECT("cublasLtMatrixLayoutCreate: no place for the layout");
     layout *created = sim_create(CUDA_SIM_LT_LAYOUT, sizeof *created);
     *descriptor = (void *)created;
     if (!created) return CUBLAS_STATUS_ALLOC_FAILED;
@@ -122,7 +119,6 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t descripto
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *descriptor) {
     BLAS_FAULT("cublasLtMatmulPreferenceCreate");
-    if (!descriptor) return BLAS_DEFECT("cublasLtMatmulPreferenceCreate: no place to create it in");
     preference *created = sim_create(CUDA_SIM_LT_PREFERENCE, sizeof *created);
     *descriptor = (void *)created;
     if (!created) return CUBLAS_STATUS_ALLOC_FAILED;

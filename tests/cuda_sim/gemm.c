@@ -139,16 +139,8 @@ DEFINE_MULTIPLY(multiply_f64, double)
 /* --- the product --------------------------------------------------------------------------------
  */
 
-/* ReLU makes 0 of NaN, as the real library's does. */
-static double activate(sim_activation activation, double x) {
-    switch (activation) {
-    case SIM_RELU:
-        return x > 0 ? x : 0;
-    case SIM_GELU_TANH:
-        return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-    default:
-        return x;
-    }
+static double gelu(double x) {
+    return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
 }
 
 /* From the sums of a block to D. */
@@ -164,7 +156,7 @@ static void finish(const sim_gemm *gemm, char *d, block at, const void *sum) {
             if (gemm->beta != 0) value += gemm->beta * load(gemm->type, column + i * size);
             if (gemm->bias)
                 value += load(gemm->type, (const char *)gemm->bias + (at.row + i) * size);
-            encode(dtype_of(gemm->type), (long double)activate(gemm->activation, value),
+            encode(dtype_of(gemm->type), (long double)(gemm->gelu ? gelu(value) : value),
                    column + i * size);
         }
     }

@@ -66,10 +66,6 @@ static bool describe_device(const char *word, const char *key, const char *value
         set_uuid(word, device, value);
     else if (strncmp(key, "pci", letters) == 0 && letters == 3)
         set_pci(word, device, value);
-    else if (strncmp(key, "capability", letters) == 0 && letters == 10)
-        device->capability = (int)number_of(word, value);
-    else if (strncmp(key, "memory", letters) == 0 && letters == 6)
-        device->memory = (size_t)number_of(word, value);
     else
         return false;
     return true;
@@ -109,22 +105,45 @@ static void set_compiler(const char *word, const char *value) {
         give_up(word);
 }
 
+/* A number that all devices have alike, or NULL for other keys. */
+static int *find_number(sim_device *device, const char *key) {
+    if (strcmp(key, "capability") == 0) return &device->capability;
+    if (strcmp(key, "multiprocessors") == 0) return &device->multiprocessors;
+    return strcmp(key, "cache") == 0 ? &device->cache : NULL;
+}
+
 /* Keys for all devices. False for other keys. */
 static bool describe_devices(const char *word, const char *key, const char *value) {
-    for (int i = 0; i < SIM_MAX_DEVICES; i++) {
-        sim_device *device = &machine.all[i];
-        if (strcmp(key, "memory") == 0)
-            device->memory = (size_t)number_of(word, value);
-        else if (strcmp(key, "capability") == 0)
-            device->capability = (int)number_of(word, value);
-        else if (strcmp(key, "multiprocessors") == 0)
-            device->multiprocessors = (int)number_of(word, value);
-        else if (strcmp(key, "cache") == 0)
-            device->cache = (int)number_of(word, value);
-        else
-            return false;
-    }
+    if (!find_number(&machine.all[0], key)) return false;
+    for (int i = 0; i < SIM_MAX_DEVICES; i++)
+        *find_number(&machine.all[i], key) = (int)number_of(word, value);
     return true;
+}
+
+/* Keys for the machine. False for other keys. */
+static bool describe_machine(const char *word, const char *key, const char *value) {
+    static const struct {
+        const char *key;
+        int *number;
+    } numbers[] = {{"devices", &machine.all_count},
+                   {"driver", &machine.driver},
+                   {"runtime", &machine.runtime},
+                   {"cublas", &machine.blas_major},
+                   {"builtins", &machine.builtins},
+                   {"compiles", &machine.compiles},
+                   {"kernel_threads", &machine.kernel_threads},
+                   {"work", &machine.works},
+                   {"skew", &machine.skew},
+                   {"delay", &machine.delay},
+                   {"implicit", &machine.implicit},
+                   {"lazy", &machine.lazy},
+                   {"leaks", &machine.leaks}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (strcmp(numbers[i].key, key) != 0) continue;
+        *numbers[i].number = (int)number_of(word, value);
+        return true;
+    }
+    return false;
 }
 
 static void set_threads(const char *word, const char *value) {
@@ -135,47 +154,18 @@ static void set_threads(const char *word, const char *value) {
 }
 
 static void set(const char *word, const char *key, const char *value) {
-    if (strcmp(key, "devices") == 0)
-        machine.all_count = (int)number_of(word, value);
-    else if (strcmp(key, "driver") == 0 && strcmp(value, "stub") == 0)
+    if (strcmp(key, "driver") == 0 && strcmp(value, "stub") == 0)
         machine.stub = true;
-    else if (strcmp(key, "driver") == 0)
-        machine.driver = (int)number_of(word, value);
-    else if (strcmp(key, "runtime") == 0)
-        machine.runtime = (int)number_of(word, value);
     else if (strcmp(key, "nvrtc") == 0)
         set_compiler(word, value);
-    else if (strcmp(key, "cublas") == 0)
-        machine.blas_major = (int)number_of(word, value);
     else if (strcmp(key, "architectures") == 0)
         set_architectures(word, value);
-    else if (strcmp(key, "builtins") == 0)
-        machine.no_builtins = number_of(word, value) == 0;
-    else if (strcmp(key, "compiles") == 0)
-        machine.no_compile = number_of(word, value) == 0;
-    else if (strcmp(key, "peers") == 0)
-        machine.peers = number_of(word, value) != 0;
-    else if (strcmp(key, "kernel_threads") == 0)
-        machine.kernel_threads = (int)number_of(word, value);
-    else if (strcmp(key, "work") == 0)
-        machine.no_work = number_of(word, value) == 0;
-    else if (strcmp(key, "skew") == 0)
-        machine.skew = (int)number_of(word, value);
-    else if (strcmp(key, "delay") == 0)
-        machine.delay = (unsigned)number_of(word, value);
     else if (strcmp(key, "fail") == 0)
         set_fault(word, value);
-    else if (strcmp(key, "reports") == 0 && strcmp(value, "count") == 0)
-        cuda_sim_count_reports();
-    else if (strcmp(key, "implicit") == 0)
-        machine.implicit = number_of(word, value) != 0;
-    else if (strcmp(key, "lazy") == 0)
-        machine.lazy = number_of(word, value) != 0;
     else if (strcmp(key, "threads") == 0)
         set_threads(word, value);
-    else if (strcmp(key, "leaks") == 0)
-        machine.leaks = number_of(word, value) != 0;
-    else if (!describe_devices(word, key, value) && !describe_device(word, key, value))
+    else if (!describe_machine(word, key, value) && !describe_devices(word, key, value) &&
+             !describe_device(word, key, value))
         give_up(word);
 }
 
@@ -190,7 +180,7 @@ static void set_defaults(void) {
     machine.architecture_count =
         (int)(old ? sizeof older / sizeof *older : sizeof newer / sizeof *newer);
     memcpy(machine.architectures, old ? older : newer, old ? sizeof older : sizeof newer);
-    machine.peers = true;
+    machine.builtins = machine.compiles = machine.works = 1;
     machine.kernel_threads = 1024;
     for (int i = 0; i < SIM_MAX_DEVICES; i++) {
         sim_device *device = &machine.all[i];

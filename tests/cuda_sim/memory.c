@@ -136,7 +136,9 @@ static uintptr_t take_addresses(sim_device *device, size_t size) {
 /* --- allocation ---------------------------------------------------------------------------------
  */
 
-static int allocate(sim_device *device, size_t size, void **address) {
+int sim_allocate(sim_device *device, size_t size, void **address) {
+    *address = NULL;
+    if (!size) return 0;
     if (device && size > device->memory) return cudaErrorMemoryAllocation;
     sim_block *block = calloc(1, sizeof *block);
     char *bytes = make_bytes(size, device ? ALIGNMENT : PAGE);
@@ -163,16 +165,6 @@ static int allocate(sim_device *device, size_t size, void **address) {
     return cudaErrorMemoryAllocation;
 }
 
-int sim_allocate(sim_device *device, size_t size, void **address) {
-    *address = NULL;
-    return size ? allocate(device, size, address) : 0;
-}
-
-int sim_allocate_pinned(size_t size, void **address) {
-    *address = NULL;
-    return size ? allocate(NULL, size, address) : 0;
-}
-
 /* Waits for work in flight, as the driver does when memory is freed, and reports it: the driver
  * would not have waited for memory that a pool gave out again. */
 static void wait_for_work(const sim_block *block, const char *function) {
@@ -184,7 +176,7 @@ static void wait_for_work(const sim_block *block, const char *function) {
         usleep(50);
 }
 
-static int give_back(sim_device *device, void *address, const char *function) {
+int sim_free(sim_device *device, void *address, const char *function) {
     if (!address) return 0;
     pthread_mutex_lock(&lock);
     sim_block *block = holding((uintptr_t)address, 1);
@@ -207,14 +199,6 @@ static int give_back(sim_device *device, void *address, const char *function) {
     drop_bytes(block->bytes, block->size, function);
     free(block);
     return 0;
-}
-
-int sim_free(sim_device *device, void *address, const char *function) {
-    return give_back(device, address, function);
-}
-
-int sim_free_pinned(void *address, const char *function) {
-    return give_back(NULL, address, function);
 }
 
 /* --- looking up ---------------------------------------------------------------------------------

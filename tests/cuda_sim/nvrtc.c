@@ -61,7 +61,6 @@ static int own_major(void) {
 
 nvrtcResult nvrtcVersion(int *major, int *minor) {
     NVRTC_FAULT("nvrtcVersion");
-    if (!major || !minor) return NVRTC_ERROR_INVALID_INPUT;
     if (real_nvrtc_get()) return real_nvrtc_version(real_nvrtc_get(), major, minor);
     *major = own_major();
     *minor = sim_get()->nvrtc_major ? sim_get()->nvrtc_minor : SIM_VERSION % 1000 / 10;
@@ -102,7 +101,6 @@ static int list_architectures(int architectures[MOST_ARCHITECTURES]) {
 nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
     int architectures[MOST_ARCHITECTURES];
     NVRTC_FAULT("nvrtcGetNumSupportedArchs");
-    if (!count) return NVRTC_ERROR_INVALID_INPUT;
     *count = list_architectures(architectures);
     return NVRTC_SUCCESS;
 }
@@ -110,7 +108,6 @@ nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
 nvrtcResult nvrtcGetSupportedArchs(int *architectures) {
     int all[MOST_ARCHITECTURES];
     NVRTC_FAULT("nvrtcGetSupportedArchs");
-    if (!architectures) return NVRTC_ERROR_INVALID_INPUT;
     memcpy(architectures, all, (size_t)list_architectures(all) * sizeof *architectures);
     return NVRTC_SUCCESS;
 }
@@ -132,7 +129,6 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *text, const ch
     NVRTC_FAULT("nvrtcCreateProgram");
     (void)headers;
     (void)header_names;
-    if (!program || !text) return NVRTC_ERROR_INVALID_INPUT;
     if (header_count) {
         sim_report("nvrtcCreateProgram: headers are not simulated");
         return NVRTC_ERROR_INVALID_INPUT;
@@ -151,7 +147,7 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *text, const ch
 
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
     NVRTC_FAULT("nvrtcDestroyProgram");
-    if (!program || !sim_check(*program, CUDA_SIM_PROGRAM, "nvrtcDestroyProgram"))
+    if (!sim_check(*program, CUDA_SIM_PROGRAM, "nvrtcDestroyProgram"))
         return NVRTC_ERROR_INVALID_PROGRAM;
     end_program(*program);
     *program = NULL;
@@ -376,18 +372,17 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
     NVRTC_FAULT("nvrtcCompileProgram");
     if (!sim_check(program, CUDA_SIM_PROGRAM, "nvrtcCompileProgram"))
         return NVRTC_ERROR_INVALID_PROGRAM;
-    if (count < 0 || (count && !options)) return NVRTC_ERROR_INVALID_INPUT;
     target aim = {0};
     program->compiled = false;
     program->log[0] = '\0';
     NVRTC_TRY(read_options(program, count, options, &aim));
-    if (sim_get()->no_builtins)
+    if (!sim_get()->builtins)
         return fail(program, NVRTC_ERROR_BUILTIN_OPERATION_FAILURE,
                     "nvrtc: error: failed to open libnvrtc-builtins.so.%d.0.\n"
                     "  Make sure that libnvrtc-builtins.so.%d.0 is installed correctly.\n",
                     own_major(), own_major());
     if (!is_raw(program)) NVRTC_TRY(check_text(program, &aim));
-    if (sim_get()->no_compile)
+    if (!sim_get()->compiles)
         return fail(program, NVRTC_ERROR_COMPILATION,
                     "%s(1): error: identifier \"simulated\" is undefined\n\n"
                     "1 error detected in the compilation of \"%s\".\n",
@@ -410,26 +405,26 @@ static const unsigned char elf_header[64] = {
 };
 
 /* The beginning of functions that return a result. A result that was never made is empty. */
-static nvrtcResult enter(nvrtcProgram program, const void *place, const char *function) {
+static nvrtcResult enter(nvrtcProgram program, const char *function) {
     NVRTC_FAULT(function);
-    if (!sim_check(program, CUDA_SIM_PROGRAM, function)) return NVRTC_ERROR_INVALID_PROGRAM;
-    return place ? NVRTC_SUCCESS : NVRTC_ERROR_INVALID_INPUT;
+    return sim_check(program, CUDA_SIM_PROGRAM, function) ? NVRTC_SUCCESS
+                                                          : NVRTC_ERROR_INVALID_PROGRAM;
 }
 
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *size) {
-    NVRTC_TRY(enter(program, size, "nvrtcGetProgramLogSize"));
+    NVRTC_TRY(enter(program, "nvrtcGetProgramLogSize"));
     *size = strlen(program->log) + 1;
     return NVRTC_SUCCESS;
 }
 
 nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
-    NVRTC_TRY(enter(program, log, "nvrtcGetProgramLog"));
+    NVRTC_TRY(enter(program, "nvrtcGetProgramLog"));
     memcpy(log, program->log, strlen(program->log) + 1);
     return NVRTC_SUCCESS;
 }
 
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
-    NVRTC_TRY(enter(program, size, "nvrtcGetCUBINSize"));
+    NVRTC_TRY(enter(program, "nvrtcGetCUBINSize"));
     *size = program->compiled && program->cubin
                 ? program->real.size + sim_image_size(&program->image)
                 : 0;
@@ -437,7 +432,7 @@ nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
 }
 
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
-    NVRTC_TRY(enter(program, cubin, "nvrtcGetCUBIN"));
+    NVRTC_TRY(enter(program, "nvrtcGetCUBIN"));
     if (!program->compiled || !program->cubin) {
         sim_report("nvrtcGetCUBIN: %s has none", program->name);
         return NVRTC_SUCCESS; /* as the real one, which writes nothing */
@@ -447,25 +442,20 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
         memcpy(cubin + program->real.size, &program->image, sim_image_size(&program->image));
         return NVRTC_SUCCESS;
     }
-    sim_image *image = &program->image;
-    /* Its table of segments, without entries, is at the end, so that a part of it is known as one.
-     */
-    uint64_t end = sim_image_size(image);
-    memcpy(cubin, image, end);
+    memcpy(cubin, &program->image, sim_image_size(&program->image));
     memcpy(cubin, elf_header, sizeof elf_header);
-    memcpy(cubin + 32, &end, sizeof end);
     return NVRTC_SUCCESS;
 }
 
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size) {
-    NVRTC_TRY(enter(program, size, "nvrtcGetPTXSize"));
+    NVRTC_TRY(enter(program, "nvrtcGetPTXSize"));
     *size = program->compiled ? strlen(SIM_PTX_MARK) + 2 * sim_image_size(&program->image) + 1 : 1;
     return NVRTC_SUCCESS;
 }
 
 nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) {
     static const char digits[] = "0123456789abcdef";
-    NVRTC_TRY(enter(program, ptx, "nvrtcGetPTX"));
+    NVRTC_TRY(enter(program, "nvrtcGetPTX"));
     if (!program->compiled) {
         sim_report("nvrtcGetPTX: %s has none", program->name);
         *ptx = '\0';

@@ -76,7 +76,7 @@ cudaError_t cudaGetDevice(int *ordinal) {
 cudaError_t cudaDeviceCanAccessPeer(int *can, int ordinal, int peer) {
     BEGIN("cudaDeviceCanAccessPeer");
     if (!sim_device_of(ordinal, &error) || !sim_device_of(peer, &error)) END(error);
-    *can = ordinal != peer && sim_get()->peers;
+    *can = ordinal != peer;
     return cudaSuccess;
 }
 
@@ -85,7 +85,6 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
     const sim_device *other = sim_device_of(peer, &error);
     if (!other) END(error);
     if (flags || other == context->device) END(cudaErrorInvalidValue);
-    if (!sim_get()->peers) END(cudaErrorPeerAccessUnsupported);
     unsigned bit = 1u << other->number;
     if (__atomic_fetch_or(&context->peers, bit, __ATOMIC_SEQ_CST) & bit)
         END(cudaErrorPeerAccessAlreadyEnabled);
@@ -126,14 +125,14 @@ cudaError_t cudaHostAlloc(void **pointer, size_t size, unsigned flags) {
     if (flags != cudaHostAllocPortable)
         sim_report("cudaHostAlloc: memory pinned for one context only");
     sim_implicit_wait(context);
-    END(sim_allocate_pinned(size, pointer));
+    END(sim_allocate(NULL, size, pointer));
 }
 
 cudaError_t cudaFreeHost(void *pointer) {
     BEGIN_UNCAPTURED("cudaFreeHost");
     CUcontext context = sim_current();
     sim_implicit_wait(context);
-    error = sim_free_pinned(pointer, "cudaFreeHost");
+    error = sim_free(NULL, pointer, "cudaFreeHost");
     END(context && sim_sticky(context) ? sim_sticky(context) : error);
 }
 

@@ -85,22 +85,21 @@ typedef struct sim_machine {
     int driver;                                /* 1000 * major + 10 * minor; 0: there is none */
     int runtime;                               /* likewise */
     bool stub;                                 /* the driver found is the toolkit's stub library */
-    unsigned delay;                            /* microseconds that work may be held up for */
-    bool lazy;                                 /* streams work only while they are waited for */
+    int delay;                                 /* microseconds that work may be held up for */
+    int lazy;                                  /* streams work only while they are waited for */
     bool chooses_late;                         /* cudaSetDevice makes no context */
-    bool implicit;                             /* calls wait for the device that may do so */
-    bool peers;                                /* devices see each other's memory */
+    int implicit;                              /* calls wait for the device that may do so */
     int skew;                                  /* bytes that structs of arguments seem larger */
     int kernel_threads;                        /* the most that a kernel may have in a block */
     uint32_t threads;                          /* that run one by one: their order's seed, or 0 */
-    bool leaks;                                /* reported at exit */
-    bool no_builtins;                          /* NVRTC finds no builtins library */
-    bool no_compile;                           /* NVRTC finds an error in every program */
+    int leaks;                                 /* reported at exit */
+    int builtins;                              /* 0: NVRTC finds no builtins library */
+    int compiles;                              /* 0: NVRTC finds an error in every program */
     int architectures[16], architecture_count; /* of NVRTC */
     int nvrtc_major, blas_major;               /* 0: the library's own version */
     int nvrtc_minor;                           /* of a given major version */
     char nvrtc_path[512];                      /* NVIDIA's own, which compiles too; or "" */
-    bool no_work;                              /* kernels and products are not run */
+    int works;                                 /* 0: kernels and products are not run */
 } sim_machine;
 
 /* The version that the stand-in for libcudart was made as: 1000 * major + 10 * minor. */
@@ -152,10 +151,9 @@ typedef struct sim_block {
     unsigned pending; /* operations that use it and have not run */
 } sim_block;
 
+/* Of a device; NULL: pinned. */
 int sim_allocate(sim_device *device, size_t size, void **address);
-int sim_allocate_pinned(size_t size, void **address);
 int sim_free(sim_device *device, void *address, const char *function);
-int sim_free_pinned(void *address, const char *function);
 
 /* The block that holds all of [address, address + size) and belongs to the device; NULL, after a
  * report, when there is none. */
@@ -279,8 +277,7 @@ int sim_enqueue_fill(const char *function, cudaStream_t stream, uintptr_t start,
  */
 
 /* A column-major product D = alpha op(A) op(B) + beta D of host memory, then bias over rows, then
- * the activation; f32 sums for all but f64. Types as in cudaDataType, batches by strides. */
-typedef enum sim_activation { SIM_IDENTITY, SIM_RELU, SIM_GELU_TANH } sim_activation;
+ * GELU; f32 sums for all but f64. Types as in cudaDataType, batches by strides. */
 typedef struct sim_gemm {
     cudaDataType type;
     bool transpose_a, transpose_b;
@@ -289,7 +286,7 @@ typedef struct sim_gemm {
     const void *a, *b, *bias;
     void *d;
     double alpha, beta;
-    sim_activation activation;
+    bool gelu; /* the tanh form */
 } sim_gemm;
 void sim_gemm_run(void *gemm);
 

@@ -62,9 +62,8 @@ static double now(void) {
 
 /* Delays work now and then, so that a caller that does not wait for it is found out. */
 static void hold_up(unsigned *random) {
-    unsigned delay = sim_get()->delay;
     *random = *random * 1664525u + 1013904223u;
-    if (delay && *random >> 30 == 0) usleep(delay);
+    if (sim_get()->delay && *random >> 30 == 0) usleep((useconds_t)sim_get()->delay);
 }
 
 static void run_piece(cudaStream_t stream, piece *work) {
@@ -73,7 +72,7 @@ static void run_piece(cudaStream_t stream, piece *work) {
         error = sim_fault("kernel");
         if (error) sim_lose_context(stream->context, error);
     }
-    const bool runs = !work->is_kernel || !sim_get()->no_work;
+    const bool runs = !work->is_kernel || sim_get()->works;
     if ((!error && runs) || work->always) work->run(work->payload);
     for (int i = 0; i < SIM_MAX_USES; i++)
         if (work->uses[i]) sim_release(work->uses[i]);
