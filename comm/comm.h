@@ -188,15 +188,13 @@ tdm_status tdmi_comm_own_fault(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
 tdm_status tdmi_comm_look(tdm_comm *comm, int waits_for) TDM_MUST_USE;
 /* Nothing came within the time limit: asks which rank waits for which, and fails naming those that did not answer. */
 tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) TDM_MUST_USE;
-/* For a moment, until a note says more than this rank knows. */
-tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) TDM_MUST_USE;
+/* Looks for a moment, until a note, or whatever else it looks for, says more than this rank knows. */
+tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for,
+                             tdm_status (*look)(tdm_comm *comm, int waits_for)) TDM_MUST_USE;
 tdm_status tdmi_comm_begin_notes(tdm_comm *comm) TDM_MUST_USE;
 double tdmi_comm_now(void);
 /* A moment in which a waiting rank leaves its core to others. */
 void tdmi_comm_nap(void);
-
-/* Seconds that others have to report which rank they wait for, or what explains a message that is not as expected. */
-#define TDMI_GRACE 0.5
 
 /* ---- header.c ---- */
 

@@ -112,9 +112,8 @@ tdm_status tdmi_direct_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, 
                               const tdm_tensor *x, tdm_tensor *y) {
     const reduction r = {comm, queue, op, to, to == TDMI_TO_ALL || to == comm->rank};
     tdm_tensor from = {0}, into = {0};
-    tdm_status status = tdmi_comm_check(comm);
-    if (status != TDM_OK) return tdmi_comm_end(comm, status);
-    status = tdmi_comm_pack(queue, x, &from);
+    TDMI_TRY(tdmi_comm_end(comm, tdmi_comm_check(comm)));
+    tdm_status status = tdmi_comm_pack(queue, x, &from);
     if (status == TDM_OK && r.gets) status = tdmi_comm_pack_room(queue, y, &into);
     if (status == TDM_OK) status = combine(&r, &from, &into, tdm_tensor_get_count(x));
     tdm_tensor_release(&from);
@@ -149,9 +148,8 @@ static tdm_status scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, cons
 tdm_status tdmi_direct_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
                                       const tdm_tensor *x, tdm_tensor *y) {
     tdm_tensor from = {0}, into = {0};
-    tdm_status status = tdmi_comm_check(comm);
-    if (status != TDM_OK) return tdmi_comm_end(comm, status);
-    status = tdmi_comm_pack(queue, x, &from);
+    TDMI_TRY(tdmi_comm_end(comm, tdmi_comm_check(comm)));
+    tdm_status status = tdmi_comm_pack(queue, x, &from);
     if (status == TDM_OK) status = tdmi_comm_pack_room(queue, y, &into);
     if (status == TDM_OK) status = scatter(comm, queue, op, &from, &into);
     tdm_tensor_release(&from);

@@ -4,10 +4,10 @@
 
 tdm_status tdmi_direct_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_tensor *x) {
     tdm_tensor packed = {0};
-    tdm_status status = tdmi_comm_check(comm);
-    if (status != TDM_OK) return tdmi_comm_end(comm, status);
+    TDMI_TRY(tdmi_comm_end(comm, tdmi_comm_check(comm)));
     const bool is_root = comm->rank == root;
-    status = is_root ? tdmi_comm_pack(queue, x, &packed) : tdmi_comm_pack_room(queue, x, &packed);
+    tdm_status status =
+        is_root ? tdmi_comm_pack(queue, x, &packed) : tdmi_comm_pack_room(queue, x, &packed);
     const tdmi_piece piece = {
         .kind = TDMI_PIECE_BROADCAST, .peer = root, .count = tdmi_comm_bytes_of(x)};
     if (status == TDM_OK) status = tdmi_direct_run(comm, queue, piece, &packed, &packed);
@@ -83,9 +83,8 @@ static tdm_status between(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
                           tdm_status (*move)(tdm_comm *, tdm_queue *, const tdm_tensor *,
                                              const tdm_tensor *)) {
     tdm_tensor from = {0}, into = {0};
-    tdm_status status = tdmi_comm_check(comm);
-    if (status != TDM_OK) return tdmi_comm_end(comm, status);
-    status = tdmi_comm_pack(queue, x, &from);
+    TDMI_TRY(tdmi_comm_end(comm, tdmi_comm_check(comm)));
+    tdm_status status = tdmi_comm_pack(queue, x, &from);
     if (status == TDM_OK) status = tdmi_comm_pack_room(queue, y, &into);
     if (status == TDM_OK) status = move(comm, queue, &from, &into);
     tdm_tensor_release(&from);

@@ -9,6 +9,9 @@
 
 #define NOTE_MAGIC 0x746e6474u
 
+/* Seconds that others have to report which rank they wait for, or what explains a message that is not as expected. */
+#define GRACE 0.5
+
 double tdmi_comm_now(void) { return (double)tdmi_nanoseconds() * 1e-9; }
 
 /* The rank that is waited for may have no other core; and where all cores are busy, a thread that only yields its core
@@ -140,10 +143,11 @@ tdm_status tdmi_comm_look(tdm_comm *comm, int waits_for) {
     return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST, "rank %d ended: %s", failed, why);
 }
 
-tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) {
-    const double end = tdmi_comm_now() + TDMI_GRACE;
+tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for,
+                             tdm_status (*look)(tdm_comm *comm, int waits_for)) {
+    const double end = tdmi_comm_now() + GRACE;
     while (tdmi_comm_now() < end) {
-        TDMI_TRY(tdmi_comm_look(comm, waits_for));
+        TDMI_TRY(look(comm, waits_for));
         tdmi_comm_nap();
     }
     return TDM_OK;
@@ -153,7 +157,7 @@ tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) {
     for (int i = 0; i < comm->ranks; i++)
         comm->waits[i] = -1;
     send_notes(comm, TDMI_NOTE_ASKS, waits_for, TDM_OK, "");
-    TDMI_TRY(tdmi_comm_explain(comm, waits_for));
+    TDMI_TRY(tdmi_comm_explain(comm, waits_for, tdmi_comm_look));
     int silent = waits_for;
     for (int steps = 0; steps <= comm->ranks; steps++) {
         if (silent == comm->rank || steps == comm->ranks)

@@ -55,7 +55,7 @@ tdm_status tdmi_comm_compare(tdm_comm *comm, int rank) {
         return tdmi_comm_fail(comm, comm->refusal, "rank %d refused its call: %s", comm->rank,
                               comm->refusal_text);
     if (memcmp(own, other, sizeof *own) == 0) return TDM_OK;
-    if (other->refused) TDMI_TRY(tdmi_comm_explain(comm, rank));
+    if (other->refused) TDMI_TRY(tdmi_comm_explain(comm, rank, tdmi_comm_look));
     char own_text[256], other_text[256];
     describe(own, own_text);
     describe(other, other_text);

@@ -153,8 +153,6 @@ tdm_status tdm_comm_use_nccl(tdm_comm *comm) {
     TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_use_nccl"));
     if (comm->team) return TDM_OK;
     tdmi_comm_describe(comm, TDMI_COMM_USE_NCCL, 0, -1, NULL);
-    TDMI_TRY(tdmi_comm_begin(comm, TDM_OK));
-    tdm_status status = tdmi_comm_check(comm);
-    if (status != TDM_OK) return tdmi_comm_end(comm, status);
+    TDMI_TRY(tdmi_comm_agree(comm, TDM_OK));
     return tdmi_comm_join(comm);
 }

@@ -76,8 +76,7 @@ static tdm_status agree(tdm_comm *comm, int to, const tdm_tensor *x, int from,
 static tdm_status pass_directly(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tensor *x,
                                 int from, tdm_tensor *y) {
     comm->in_use = false;
-    tdm_status status = agree(comm, to, x, from, y);
-    if (status != TDM_OK) return tdmi_comm_end(comm, status);
+    TDMI_TRY(tdmi_comm_end(comm, agree(comm, to, x, from, y)));
     return tdmi_direct_pass(comm, queue, to, x, from, y);
 }
 

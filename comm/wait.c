@@ -85,15 +85,6 @@ static tdm_status look(tdm_comm *comm, int waits_for) {
     return tdmi_comm_look(comm, waits_for);
 }
 
-static tdm_status explain(tdm_comm *comm, int waits_for) {
-    const double end = tdmi_comm_now() + TDMI_GRACE;
-    while (tdmi_comm_now() < end) {
-        TDMI_TRY(look(comm, waits_for));
-        tdmi_comm_nap();
-    }
-    return TDM_OK;
-}
-
 /* One message. If it failed, or is not as large as it should be, a header or a note may give the reason. It is
  * given up before these are looked at, which would test it again, were it a header. */
 static tdm_status test(tdm_comm *comm, tdmi_message *message, bool *done) {
@@ -112,7 +103,7 @@ static tdm_status test(tdm_comm *comm, tdmi_message *message, bool *done) {
     else
         snprintf(why, sizeof why, "%.200s", tdm_last_error());
     comm->in_use = tdmi_comm_drop(comm, message) || comm->in_use;
-    TDMI_TRY(explain(comm, message->peer));
+    TDMI_TRY(tdmi_comm_explain(comm, message->peer, look));
     if (status != TDM_OK && failed >= 0)
         return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST, "rank %d ended: %s", failed, why);
     return tdmi_comm_fail(comm, status == TDM_OK ? TDM_ERROR_INVALID_SHAPE : status, "%s", why);
@@ -138,7 +129,7 @@ static tdm_status all_headers(tdm_comm *comm) {
     for (int i = 0; i < check->count; i++) {
         const tdmi_message *message = &check->messages[i];
         if (message->done) continue;
-        TDMI_TRY(explain(comm, message->peer));
+        TDMI_TRY(tdmi_comm_explain(comm, message->peer, look));
         return tdmi_comm_fail(comm, TDM_ERROR_BACKEND, "the header of rank %d could not be %s",
                               message->receives ? message->peer : comm->rank,
                               message->receives ? "received" : "sent");
