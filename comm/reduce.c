@@ -213,20 +213,23 @@ static void divide(int64_t n, int ranks, int64_t *starts) {
         starts[i] = piece * i < n ? piece * i : n;
 }
 
+/* With TO_NONE comm->starts has the ranks' pieces, of which y is this rank's. */
 static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int to,
                          const tdm_tensor *x, tdm_tensor *y) {
+    if (comm->team && to == TO_NONE) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);
     if (comm->team) return tdmi_direct_reduce(comm, queue, op, to, x, y);
     const bool whole = to == TO_ALL || to == comm->rank;
     const int64_t n = tdm_tensor_get_count(x);
     tdmi_comm_side from = {0}, into = {0};
-    divide(n, comm->ranks, comm->starts);
     tdm_status status = TDM_OK;
+    if (to != TO_NONE) divide(n, comm->ranks, comm->starts);
     if (whole) {
         const bool same = y->buffer == x->buffer && y->offset == x->offset && n > 0;
         status = tdmi_comm_write(queue, y, same, &into);
         if (status == TDM_OK && !same) status = tdmi_comm_read(queue, x, &from);
+        status = tdmi_comm_own_fault(comm, status);
     } else {
-        status = tdmi_comm_read(queue, x, &from);
+        status = tdmi_comm_sides(comm, queue, x, to == TO_NONE ? y : NULL, &from, &into);
     }
     reduction r = {.comm = comm,
                    .dtype = x->dtype,
@@ -237,7 +240,6 @@ static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int t
                    .into = &into,
                    .whole = whole,
                    .starts = comm->starts};
-    status = tdmi_comm_own_fault(comm, status);
     if (status == TDM_OK) status = run(&r, (size_t)n);
     if (status == TDM_OK) status = tdmi_comm_check(comm);
     return tdmi_comm_leave(comm, queue, status, &from, &into);
@@ -271,18 +273,5 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
     tdm_status status = check(comm, queue, op, x, NULL, false);
     if (status == TDM_OK) status = tdmi_comm_check_parts(comm, queue, x, extents, y, false);
     TDMI_TRY(tdmi_comm_begin(comm, status));
-    if (comm->team) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);
-    tdmi_comm_side from = {0}, into = {0};
-    status = tdmi_comm_sides(comm, queue, x, y, &from, &into);
-    reduction r = {.comm = comm,
-                   .dtype = x->dtype,
-                   .op = op,
-                   .element = tdm_dtype_size(x->dtype),
-                   .to = TO_NONE,
-                   .from = &from,
-                   .into = &into,
-                   .starts = comm->starts};
-    if (status == TDM_OK) status = run(&r, (size_t)tdm_tensor_get_count(x));
-    if (status == TDM_OK) status = tdmi_comm_check(comm);
-    return tdmi_comm_leave(comm, queue, status, &from, &into);
+    return reduce(comm, queue, op, TO_NONE, x, y);
 }
