@@ -449,25 +449,20 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
 
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size) {
     NVRTC_TRY(enter(program, "nvrtcGetPTXSize"));
-    *size = program->compiled ? strlen(SIM_PTX_MARK) + 2 * sim_image_size(&program->image) + 1 : 1;
+    *size = program->compiled ? strlen(SIM_PTX_MARK) + sim_image_size(&program->image) + 1 : 1;
     return NVRTC_SUCCESS;
 }
 
 nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) {
-    static const char digits[] = "0123456789abcdef";
+    const size_t mark = strlen(SIM_PTX_MARK), size = sim_image_size(&program->image);
     NVRTC_TRY(enter(program, "nvrtcGetPTX"));
     if (!program->compiled) {
         sim_report("nvrtcGetPTX: %s has none", program->name);
         *ptx = '\0';
         return NVRTC_SUCCESS;
     }
-    const unsigned char *bytes = (const unsigned char *)&program->image;
-    memcpy(ptx, SIM_PTX_MARK, strlen(SIM_PTX_MARK));
-    ptx += strlen(SIM_PTX_MARK);
-    for (size_t i = 0; i < sim_image_size(&program->image); i++) {
-        *ptx++ = digits[bytes[i] >> 4];
-        *ptx++ = digits[bytes[i] & 15];
-    }
-    *ptx = '\0';
+    memcpy(ptx, SIM_PTX_MARK, mark);
+    memcpy(ptx + mark, &program->image, size);
+    ptx[mark + size] = '\0';
     return NVRTC_SUCCESS;
 }

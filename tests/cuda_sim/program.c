@@ -59,24 +59,6 @@ static tdmi_cpu_entry entry_of(const simulated_kernel *kernel) {
 /* --- modules ------------------------------------------------------------------------------------
  */
 
-static int digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The image after the text of simulated PTX; false for other text. */
-static bool read_ptx(const char *text, sim_image *image) {
-    size_t mark = strlen(SIM_PTX_MARK);
-    if (strncmp(text, SIM_PTX_MARK, mark) != 0) return false;
-    unsigned char *bytes = (unsigned char *)image;
-    memset(image, 0, sizeof *image);
-    for (size_t i = 0; i < offsetof(sim_image, own) || i < sim_image_size(image); i++) {
-        int high = digit(text[mark + 2 * i]), low = high < 0 ? -1 : digit(text[mark + 2 * i + 1]);
-        if (low < 0) return false;
-        bytes[i] = (unsigned char)(16 * high + low);
-    }
-    return true;
-}
-
 static uint32_t own_stamp(void) {
 #ifdef SIM_THREADS
     if (sim_get()->threads) return sim_text_stamp();
@@ -87,21 +69,20 @@ static uint32_t own_stamp(void) {
 /* A cubin runs on devices of the same major version from its minor one on, PTX on all later ones. */
 static int read_image(const void *code, int capability, sim_image *image) {
     static const unsigned char elf[4] = {0x7f, 'E', 'L', 'F'};
-    bool cubin = memcmp(code, elf, sizeof elf) == 0;
-    if (cubin) {
-        const char *at = code;
-        if (memcmp(at + offsetof(sim_image, mark), SIM_IMAGE_MARK, sizeof SIM_IMAGE_MARK) != 0) {
-            /* a real one: where NVIDIA's NVRTC compiles as well, the image comes after it */
-            if (!sim_get()->nvrtc_path[0]) return cudaErrorInvalidKernelImage;
-            at += sim_elf_size(code);
-        }
-        memcpy(image, at, offsetof(sim_image, own));
-        if (strcmp(image->mark, SIM_IMAGE_MARK) == 0)
-            memcpy(image->own, at + offsetof(sim_image, own), (size_t)image->own_size);
-    } else if (!read_ptx(code, image)) {
-        return cudaErrorInvalidKernelImage;
+    const bool cubin = memcmp(code, elf, sizeof elf) == 0;
+    const char *at = code;
+    if (!cubin) {
+        if (strncmp(at, SIM_PTX_MARK, strlen(SIM_PTX_MARK)) != 0)
+            return cudaErrorInvalidKernelImage;
+        at += strlen(SIM_PTX_MARK);
+    } else if (memcmp(at + offsetof(sim_image, mark), SIM_IMAGE_MARK, sizeof SIM_IMAGE_MARK) != 0) {
+        /* a real one: where NVIDIA's NVRTC compiles as well, the image comes after it */
+        if (!sim_get()->nvrtc_path[0]) return cudaErrorInvalidKernelImage;
+        at += sim_elf_size(code);
     }
+    memcpy(image, at, offsetof(sim_image, own));
     if (strcmp(image->mark, SIM_IMAGE_MARK) != 0) return cudaErrorInvalidKernelImage;
+    memcpy(image->own, at + offsetof(sim_image, own), (size_t)image->own_size);
     if (image->stamp != own_stamp()) return cudaErrorInvalidKernelImage;
     if (image->architecture > capability) return cudaErrorNoKernelImageForDevice;
     if (cubin && image->architecture / 10 != capability / 10)

@@ -327,7 +327,7 @@ static inline size_t sim_image_size(const sim_image *image) {
 /* Bytes of an ELF file of 64 bits, by its headers (object.c). */
 size_t sim_elf_size(const void *file);
 
-/* As PTX an image is this text, then the struct in hexadecimal digits, then a NUL. */
+/* As PTX an image is this text, then the struct, then a NUL. */
 #define SIM_PTX_MARK "// simulated PTX "
 
 #endif
