@@ -4,10 +4,6 @@
 
 static tdm_status begin(tdmi_bdevice *device, size_t index) {
     device->entry = tdmi_cl_entry_at(index);
-    device->internal = NULL;
-    device->probed = false;
-    atomic_init(&device->generation, 0);
-    atomic_init(&device->used_clblast, false);
     if (!tdmi_mutex_init(&device->lock))
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of a device");
     return TDM_OK;

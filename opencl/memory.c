@@ -117,9 +117,8 @@ static tdm_status cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem
         give_back(NULL, storage);
         return tdmi_cl_fail(code, "clSetMemObjectDestructorCallback");
     }
-    mem->handle = handle;
-    mem->host = storage; /* for native kernels; everybody else goes through a mapping */
-    mem->shared = shared;
+    /* the address is for native kernels; everybody else goes through a mapping */
+    *mem = (tdmi_mem){.handle = handle, .host = storage, .shared = shared};
     return TDM_OK;
 }
 
@@ -136,9 +135,7 @@ tdm_status tdmi_cl_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
         (void)tdmi_cl.clReleaseMemObject(handle);
         return status;
     }
-    mem->handle = handle;
-    mem->host = NULL;
-    mem->shared = false;
+    *mem = (tdmi_mem){.handle = handle};
     return TDM_OK;
 }
 
@@ -213,8 +210,7 @@ void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
         (void)tdmi_cl.clReleaseMemObject(block->mem);
         tdmi_free(block);
     }
-    mem->handle = NULL;
-    mem->host = NULL;
+    *mem = (tdmi_mem){0};
 }
 
 tdm_status tdmi_cl_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,

@@ -237,7 +237,6 @@ tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_
     kernel->buffers = program->buffers;
     kernel->args_size = program->args_size;
     kernel->variant = program->variant;
-    kernel->bound = false;
     if (!program->program) return tdmi_cl_runs_in_place(program->device);
     cl_int code;
     cl_kernel made = tdmi_cl.clCreateKernel(program->program, program->entry, &code);

@@ -4,7 +4,6 @@
 
 tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
     queue->device = device;
-    atomic_init(&queue->product, TDM_OK);
     queue->timing = (flags & TDM_QUEUE_TIMING) != 0;
     cl_command_queue_properties properties = queue->timing ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int code;
@@ -16,7 +15,6 @@ tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue 
 
 tdm_status tdmi_cl_queue_prepare(tdmi_bqueue *queue) {
     cl_int code = CL_SUCCESS;
-    queue->stamp = NULL;
     if (queue->timing && queue->device->entry->early_markers)
         queue->stamp = tdmi_cl.clCreateBuffer(queue->device->context, CL_MEM_READ_WRITE,
                                               sizeof(cl_uint), NULL, &code);
@@ -78,8 +76,6 @@ tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue) {
 
 tdm_status tdmi_cl_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
     (void)device;
-    event->event = NULL;
-    event->timing = false;
     if (!tdmi_mutex_init(&event->lock))
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of an event");
     return TDM_OK;
