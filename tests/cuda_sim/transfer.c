@@ -7,18 +7,19 @@
 
 typedef struct copy_job {
     void *to;
-    const void *from;
+    const void *from; /* NULL: bytes */
     size_t size;
+    unsigned char bytes[];
 } copy_job;
 
 static void run_copy(void *payload) {
     const copy_job *job = payload;
-    memcpy(job->to, job->from, job->size);
+    memcpy(job->to, job->from ? job->from : job->bytes, job->size);
 }
 
 static int enqueue_copy(cudaStream_t stream, sim_block *to_block, void *to, sim_block *from_block,
                         const void *from, size_t size) {
-    copy_job job = {to, from, size};
+    copy_job job = {.to = to, .from = from, .size = size};
     sim_work work = {.run = run_copy,
                      .payload = &job,
                      .size = sizeof job,
@@ -33,17 +34,6 @@ static bool is_host(const void *address, const char *function) {
 }
 
 /* Host memory that is not pinned is read, as the driver promises, before the call returns. */
-typedef struct staged_copy {
-    void *to;
-    size_t size;
-    unsigned char bytes[];
-} staged_copy;
-
-static void run_staged(void *payload) {
-    staged_copy *job = payload;
-    memcpy(job->to, job->bytes, job->size);
-}
-
 static int copy_in(cudaStream_t stream, void *to, const void *from, size_t size) {
     static const char function[] = "cudaMemcpyAsync to the device";
     sim_block *block = sim_find(sim_stream_device(stream), to, size, function);
@@ -53,13 +43,11 @@ static int copy_in(cudaStream_t stream, void *to, const void *from, size_t size)
     int error = sim_stream_check_pageable(stream);
     if (error) return error;
     if (sim_get()->implicit) (void)sim_stream_finish(stream);
-    staged_copy *job = malloc(sizeof *job + size);
+    copy_job *job = malloc(sizeof *job + size);
     if (!job) return cudaErrorMemoryAllocation;
-    job->to = sim_bytes(block, to);
-    job->size = size;
+    *job = (copy_job){.to = sim_bytes(block, to), .size = size};
     memcpy(job->bytes, from, size);
-    sim_work work = {
-        .run = run_staged, .payload = job, .size = sizeof *job + size, .uses = {block}};
+    sim_work work = {.run = run_copy, .payload = job, .size = sizeof *job + size, .uses = {block}};
     error = sim_enqueue(stream, &work);
     free(job);
     return error;
