@@ -64,9 +64,6 @@ bool tdmi_cpu_has_bf16(void);
 /* interpreter.c: a group of a user's kernel. */
 void tdmi_cpu_interpret(const tdm_group *group, void *const *buffers, const void *args);
 
-/* The cast of bytes to bytes, which copies past the cache: its u is TDM_U8. */
-tdmi_cpu_entry tdmi_cpu_copy_kernel(void);
-
 /* The name of the instruction set whose kernels are used: "baseline", "avx2" or "avx512". */
 const char *tdmi_cpu_isa(void);
 

@@ -100,5 +100,3 @@ bool tdmi_cpu_has_bf16(void) {
 bool tdmi_cpu_is_wide(uint8_t type) {
     return type == TDM_TYPE_I64 || type == TDM_TYPE_U64 || type == TDM_TYPE_F64;
 }
-
-tdmi_cpu_entry tdmi_cpu_copy_kernel(void) { return tdmi_cpu_cast_kernel(TDM_U8); }

@@ -49,7 +49,7 @@ typedef struct transfer {
     const char *from;
     size_t size;
     uint32_t parts;
-    tdmi_cpu_entry stream; /* NULL: memcpy */
+    tdmi_cpu_entry stream; /* the cast of bytes, which copies past the cache; NULL: memcpy */
 } transfer;
 
 static void transfer_part(void *context, uint32_t part) {
@@ -84,7 +84,7 @@ static void transfer_bytes(void *to, const void *from, size_t size) {
     /* A share of more than cols can count is left to memcpy. */
     uint32_t parts = (uint32_t)tdmi_worker_count();
     bool streams = size >= STREAM_FROM && size / parts < UINT32_MAX / 2;
-    transfer all = {to, from, size, parts, streams ? tdmi_cpu_copy_kernel() : NULL};
+    transfer all = {to, from, size, parts, streams ? tdmi_cpu_cast_kernel(TDM_U8) : NULL};
     tdmi_parallel(parts, transfer_part, &all, TDMI_NEXT_LOOP);
 }
 
