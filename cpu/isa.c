@@ -56,11 +56,19 @@ static const instruction_set instruction_sets[] = {
 #undef X
 };
 
+static const instruction_set *best;
+
+static void find_best(void) {
+    best = instruction_sets;
+    while (!best->present())
+        best++;
+}
+
+/* Looked for once: a virtual machine takes microseconds for the processor's answer. */
 static const instruction_set *best_instruction_set(void) {
-    size_t i = 0;
-    while (!instruction_sets[i].present())
-        i++;
-    return &instruction_sets[i];
+    static tdmi_once once = TDMI_ONCE_INIT;
+    tdmi_once_run(&once, find_best);
+    return best;
 }
 
 const char *tdmi_cpu_isa(void) { return best_instruction_set()->name; }

@@ -1,17 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The calling thread's own work on a part of a product, most of it by kernels of the cpu backend. */
+/* The calling thread's own work on a part of a product, by kernels of the cpu backend. */
 #include "host/kernels.h"
 
-#include "host/half.h"
 #include "kernel_list.h"
 
 bool tdmi_host_kernels(void) { return tdmi_cpu_run; }
 
 void tdmi_host_convert(int64_t rows, int64_t cols, tdmi_host_matrix from, tdmi_host_matrix to) {
-    if (tdmi_half_has(from.dtype, to.dtype)) {
-        tdmi_half_convert(rows, cols, from, to);
-        return;
-    }
     const tdmi_variant variant = {
         .kernel = TDMI_KERNEL_CAST, .t = (uint8_t)to.dtype, .u = (uint8_t)from.dtype};
     const tdm_elementwise_args args = {

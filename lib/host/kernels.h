@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The calling thread's own work on a part of a product, most of it by kernels of the cpu backend. */
+/* The calling thread's own work on a part of a product, by kernels of the cpu backend. */
 #ifndef TDMI_HOST_KERNELS_H
 #define TDMI_HOST_KERNELS_H
 
