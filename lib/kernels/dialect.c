@@ -12,8 +12,7 @@ uint8_t tdmi_plain_dtype(const tdmi_expression *e) {
     return e->dtypes[first];
 }
 
-/* Is something computed, or stored, in f64? */
-static bool has_f64(const tdmi_expression *e) {
+bool tdmi_has_f64(const tdmi_expression *e) {
     bool has = false;
     for (int i = 0; i < e->node_count; i++)
         has = has || e->nodes[i].type == TDM_TYPE_F64 || e->nodes[i].of == TDM_TYPE_F64;
@@ -34,7 +33,7 @@ bool tdmi_is_plain(const tdmi_expression *e, const uint8_t *row_kinds) {
     }
     /* a kernel has f64 where T is that */
     return plain && reads_row && tdm_dtype_is_float((tdm_dtype)dtype) &&
-           (dtype == TDM_F64 || !has_f64(e));
+           (dtype == TDM_F64 || !tdmi_has_f64(e));
 }
 
 /* The name of a value's type in the dialect. */

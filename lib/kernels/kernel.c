@@ -5,15 +5,6 @@
 #include "base/sized.h"
 #include "base/text.h"
 
-static bool computes_f64(const tdmi_expression *expression) {
-    for (int i = 0; i < expression->node_count; i++)
-        if (expression->nodes[i].type == TDM_TYPE_F64 || expression->nodes[i].of == TDM_TYPE_F64)
-            return true;
-    for (int i = 0; i < expression->tensor_count; i++)
-        if (expression->dtypes[i] == TDM_F64) return true;
-    return false;
-}
-
 static tdm_status read_typed(const tdm_kernel *kernel, const char *function, const uint8_t *dtypes,
                              tdmi_typed_kernel **typed, bool *is_typing) {
     tdmi_parameter parameters[TDMI_MOST_PARAMETERS];
@@ -26,7 +17,7 @@ static tdm_status read_typed(const tdm_kernel *kernel, const char *function, con
     const tdm_status status =
         tdmi_expression_read(function, &kernel->texts, parameters, kernel->parameter_count,
                              &made->expression, is_typing);
-    made->has_f64 = computes_f64(&made->expression);
+    made->has_f64 = tdmi_has_f64(&made->expression);
     if (status == TDM_OK)
         *typed = made;
     else

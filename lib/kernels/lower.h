@@ -32,6 +32,9 @@ tdm_status tdmi_lower_to_bytecode(const tdmi_expression *expression,
  * loops over rows read and write. */
 bool tdmi_is_plain(const tdmi_expression *expression, const uint8_t *row_kinds);
 
+/* Whether something is computed, or stored, in f64. */
+bool tdmi_has_f64(const tdmi_expression *expression);
+
 /* The dtype of an expression that is plain. */
 uint8_t tdmi_plain_dtype(const tdmi_expression *expression);
 

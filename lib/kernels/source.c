@@ -102,16 +102,25 @@ static bool has_entry(const char *text, const char *entry) {
     return false;
 }
 
-static tdm_status check_parameters(const char *function, const tdm_kernel *kernel) {
-    size_t bytes = sizeof(tdm_source_launch);
-    bool writes = false;
+static size_t args_size(const tdm_kernel *kernel, int *tensors) {
+    size_t size = sizeof(tdm_source_launch);
+    *tensors = 0;
     for (int i = 0; i < kernel->parameter_count; i++) {
-        const tdm_parameter_kind kind = kernel->parameters[i].kind;
-        writes = writes || kind == TDM_PARAMETER_OUTPUT;
-        bytes += kind == TDM_PARAMETER_NUMBER    ? sizeof(tdm_scalar)
-                 : kind == TDM_PARAMETER_INTEGER ? sizeof(int64_t)
-                                                 : sizeof(tdm_layout);
+        const tdmi_parameter *parameter = &kernel->parameters[i];
+        *tensors += tdmi_is_tensor(parameter);
+        size += tdmi_is_tensor(parameter)                 ? sizeof(tdm_layout)
+                : parameter->kind == TDM_PARAMETER_NUMBER ? sizeof(tdm_scalar)
+                                                          : sizeof(int64_t);
     }
+    return size;
+}
+
+static tdm_status check_parameters(const char *function, const tdm_kernel *kernel) {
+    int tensors;
+    const size_t bytes = args_size(kernel, &tensors);
+    bool writes = false;
+    for (int i = 0; i < kernel->parameter_count; i++)
+        writes = writes || kernel->parameters[i].kind == TDM_PARAMETER_OUTPUT;
     if (!writes)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: none of the parameters is an output (TDM_OUTPUT)", function);
@@ -251,19 +260,6 @@ static char *make_text(const tdm_kernel *kernel, const char **file, const char *
 }
 
 /* ---- programs ---- */
-
-static size_t args_size(const tdm_kernel *kernel, int *tensors) {
-    size_t size = sizeof(tdm_source_launch);
-    *tensors = 0;
-    for (int i = 0; i < kernel->parameter_count; i++) {
-        const tdmi_parameter *parameter = &kernel->parameters[i];
-        *tensors += tdmi_is_tensor(parameter);
-        size += tdmi_is_tensor(parameter)                 ? sizeof(tdm_layout)
-                : parameter->kind == TDM_PARAMETER_NUMBER ? sizeof(tdm_scalar)
-                                                          : sizeof(int64_t);
-    }
-    return size;
-}
 
 /* The text, which has everything that the parameters define, and T; the key of an expression begins with
  * another byte. */

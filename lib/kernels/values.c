@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/text.h"
 
 static const struct {
@@ -43,24 +44,12 @@ const char *tdmi_function_name(uint8_t function) { return functions[function].na
 int tdmi_function_arity(uint8_t function) { return functions[function].arity; }
 
 uint8_t tdmi_type_of(tdm_dtype dtype) {
-    switch (dtype) {
-    case TDM_F64:
-        return F64;
-    case TDM_F32:
-    case TDM_F16:
-    case TDM_BF16:
-        return F32;
-    case TDM_U64:
-        return U64;
-    case TDM_I64:
-        return I64;
-    case TDM_U32:
-        return U32;
-    case TDM_BOOL:
-        return BOOL;
-    default:
-        return I32;
-    }
+    const tdmi_dtype_kind kind = tdmi_dtype_kind_of(dtype);
+    const size_t size = tdm_dtype_size(dtype);
+    if (kind == TDMI_KIND_BOOL) return BOOL;
+    if (kind == TDMI_KIND_FLOAT) return size == 8 ? F64 : F32;
+    if (size == 8) return kind == TDMI_KIND_SIGNED ? I64 : U64;
+    return kind == TDMI_KIND_UNSIGNED && size == 4 ? U32 : I32;
 }
 
 bool tdmi_reading_fail(tdmi_reading *reading, bool is_typing, const char *format, ...) {
@@ -143,29 +132,16 @@ bool tdmi_index_value(tdmi_reading *reading, tdmi_node_kind kind, tdmi_value *va
 
 /* ---- numbers ---- */
 
-static uint64_t double_bits(double number) {
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return bits;
-}
-
-static uint64_t float_bits(float number) {
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return bits;
-}
-
 uint64_t tdmi_number_bits(uint8_t type, double number) {
-    if (type == F64) return double_bits(number);
-    return float_bits((float)number);
+    return tdmi_element_bits(type == F64 ? TDM_F64 : TDM_F32, number);
 }
 
 uint64_t tdmi_integer_bits(uint8_t type, int64_t integer) {
     switch (type) {
     case F64:
-        return double_bits((double)integer);
-    case F32:
-        return float_bits((float)integer);
+        return tdmi_number_bits(F64, (double)integer);
+    case F32: /* rounded once */
+        return tdmi_number_bits(F32, (double)(float)integer);
     case BOOL:
         return integer != 0;
     case I32:
