@@ -25,16 +25,6 @@ static const char *embedded(const char *file) {
 
 enum { OPTION_COUNT = 10 };
 
-/* The headers before a user's kernel: an expression needs the first ones, and fold.h where it combines rows. */
-static const char *const expression_headers[] = {"activation.h", "convert.h", "elementary.h",
-                                                 "functions.h"};
-static const char *const row_headers[] = {"activation.h", "convert.h", "elementary.h",
-                                          "functions.h",  "reduce.h",  "fold.h"};
-static const char *const source_headers[] = {"activation.h", "convert.h", "elementary.h",
-                                             "functions.h",  "reduce.h",  "source.h"};
-enum { EXPRESSION_HEADERS = 4, ALL_HEADERS = 6 };
-enum { NEEDED_HEADERS = sizeof tdm_kernel_entries->needs / sizeof *tdm_kernel_entries->needs };
-
 typedef struct source_parts {
     tdmi_program_source source;
     char file[64];
@@ -67,13 +57,18 @@ static int list_texts(bool row_loops, tdmi_variant variant, const tdmi_user_kern
                       const char *file, joined_text texts[MOST_TEXTS]) {
     const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
     const char *const rows = !row_loops ? "vectors.h" : lines ? "lines.h" : NULL;
-    const char *const *needed = !user             ? tdm_kernel_entries[variant.kernel].needs
-                                : user->is_source ? source_headers
-                                : user->has_rows  ? row_headers
-                                                  : expression_headers;
-    const int needed_count = !user                               ? NEEDED_HEADERS
-                             : user->is_source || user->has_rows ? ALL_HEADERS
-                                                                 : EXPRESSION_HEADERS;
+    enum { NEEDED = sizeof tdm_kernel_entries->needs / sizeof *tdm_kernel_entries->needs };
+    const bool reduces = user && (user->is_source || user->has_rows);
+    const char *const of_users[] = {"activation.h",
+                                    "convert.h",
+                                    "elementary.h",
+                                    "functions.h",
+                                    reduces ? "reduce.h" : NULL,
+                                    !reduces          ? NULL
+                                    : user->is_source ? "source.h"
+                                                      : "fold.h"};
+    const char *const *needed = user ? of_users : tdm_kernel_entries[variant.kernel].needs;
+    const int needed_count = user ? (int)(sizeof of_users / sizeof *of_users) : (int)NEEDED;
     int count = 0;
     const char *const first[] = {"args.h", "dtypes.h", "numeric.h", rows};
     for (int i = 0; i < 4; i++)
