@@ -107,17 +107,11 @@ static bool may_use(const tdm_queue *queue, const tdmi_block *block) {
 }
 
 static tdmi_bevent *record(tdm_device *device, tdm_queue *queue) {
-    const tdmi_backend *backend = device->backend;
-    tdmi_bevent *event = atomic_load(&device->lost) ? NULL : tdmi_calloc(1, backend->event_size);
-    if (!event) return NULL;
-    if (tdmi_device_result(device, backend->event_init(device->impl, event)) != TDM_OK) {
-        tdmi_free(event);
-        return NULL;
-    }
-    if (tdmi_device_result(device, backend->event_record(event, queue->impl)) == TDM_OK)
+    tdmi_bevent *event;
+    if (atomic_load(&device->lost) || tdmi_make_event(device, &event) != TDM_OK) return NULL;
+    if (tdmi_device_result(device, device->backend->event_record(event, queue->impl)) == TDM_OK)
         return event;
-    backend->event_deinit(event);
-    tdmi_free(event);
+    tdmi_free_event(device, event);
     return NULL;
 }
 
@@ -155,10 +149,8 @@ static bool is_over(tdm_device *device, const tdmi_adopted *gone) {
 
 static void leave(tdmi_adopted *gone) {
     tdm_device *device = gone->device;
-    for (size_t i = 0; i < gone->mark_count; i++) {
-        if (gone->marks[i].event) device->backend->event_deinit(gone->marks[i].event);
-        tdmi_free(gone->marks[i].event);
-    }
+    for (size_t i = 0; i < gone->mark_count; i++)
+        tdmi_free_event(device, gone->marks[i].event);
     if (gone->block.size > 0) device->backend->mem_disown(device->impl, &gone->block.mem);
     if (gone->release) gone->release(gone->context);
     tdmi_free(gone->marks);

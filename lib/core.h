@@ -240,6 +240,10 @@ void tdmi_device_end_abandoned(tdm_device *device);
  * as pending, passes the status on and remembers a lost device. */
 tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) TDM_MUST_USE;
 
+/* order.c: an event of the backend's; NULL can be freed, too. */
+tdm_status tdmi_make_event(tdm_device *device, tdmi_bevent **event) TDM_MUST_USE;
+void tdmi_free_event(tdm_device *device, tdmi_bevent *event);
+
 /* order.c: the number of the queue that this thread gave work to last, 0 for none. */
 uint64_t tdmi_last_queue(void);
 

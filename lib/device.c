@@ -127,8 +127,7 @@ static void destroy_device(tdm_device *device) {
         if (device->kept_kernels[i]) device->free_kernel(device->kept_kernels[i]);
     tdmi_device_free_programs(device);
     tdmi_pool_trim(device);
-    if (device->order) device->backend->event_deinit(device->order);
-    tdmi_free(device->order);
+    tdmi_free_event(device, device->order);
     while (device->host_blocks) {
         tdmi_host_block *block = device->host_blocks;
         device->host_blocks = block->next;

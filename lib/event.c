@@ -9,17 +9,13 @@ tdm_status tdm_event_create(tdm_device *device, tdm_event **event) {
     TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_device_usable(device));
     tdm_event *made = tdmi_calloc(1, sizeof *made);
-    tdmi_bevent *impl = tdmi_calloc(1, device->backend->event_size);
-    tdm_status status = made && impl
-                            ? device->backend->event_init(device->impl, impl)
-                            : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for an event");
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for an event");
+    const tdm_status status = tdmi_make_event(device, &made->impl);
     if (status != TDM_OK) {
         tdmi_free(made);
-        tdmi_free(impl);
-        return tdmi_device_result(device, status);
+        return status;
     }
     made->device = tdm_device_retain(device);
-    made->impl = impl;
     atomic_init(&made->recorded, false);
     atomic_init(&made->timed, false);
     *event = made;
@@ -29,9 +25,8 @@ tdm_status tdm_event_create(tdm_device *device, tdm_event **event) {
 void tdm_event_destroy(tdm_event *event) {
     TDMI_UNCANCELLED();
     if (!event || tdmi_forked) return;
-    event->device->backend->event_deinit(event->impl);
+    tdmi_free_event(event->device, event->impl);
     tdm_device_release(event->device);
-    tdmi_free(event->impl);
     tdmi_free(event);
 }
 

@@ -46,20 +46,28 @@ tdm_queue *tdmi_former_user(const tdm_device *device, const tdmi_block *block) {
     return first != 0 && first <= block->released ? queue : NULL;
 }
 
+tdm_status tdmi_make_event(tdm_device *device, tdmi_bevent **event) {
+    tdmi_bevent *made = tdmi_calloc(1, device->backend->event_size);
+    const tdm_status status =
+        made ? device->backend->event_init(device->impl, made)
+             : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for an event");
+    if (status == TDM_OK)
+        *event = made;
+    else
+        tdmi_free(made);
+    return tdmi_device_result(device, status);
+}
+
+void tdmi_free_event(tdm_device *device, tdmi_bevent *event) {
+    if (event) device->backend->event_deinit(event);
+    tdmi_free(event);
+}
+
 /* Has the queue wait for all that the other one has been given. */
 static tdm_status wait_for_queue(tdm_queue *queue, const tdm_queue *other) {
     tdm_device *device = queue->device;
     const tdmi_backend *backend = device->backend;
-    if (!device->order) {
-        tdmi_bevent *made = tdmi_calloc(1, backend->event_size);
-        if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for an event");
-        tdm_status status = tdmi_device_result(device, backend->event_init(device->impl, made));
-        if (status != TDM_OK) {
-            tdmi_free(made);
-            return status;
-        }
-        device->order = made;
-    }
+    if (!device->order) TDMI_TRY(tdmi_make_event(device, &device->order));
     TDMI_TRY(tdmi_device_result(device, backend->event_record(device->order, other->impl)));
     return tdmi_queue_submitted(queue, backend->queue_wait_event(queue->impl, device->order));
 }
