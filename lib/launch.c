@@ -27,9 +27,13 @@ static void swap_dims(tdmi_dims *d, int i, int j) {
     }
 }
 
+/* A dimension that repeats all the others lies around them. */
+static int64_t distance_of(int64_t stride) { return stride == 0 ? INT64_MAX : stride; }
+
 void tdmi_dims_sort(tdmi_dims *d, int by) {
+    const int64_t *const strides = d->strides[by];
     for (int i = 1; i < d->count; i++)
-        for (int j = i; j > 0 && d->strides[by][j - 1] < d->strides[by][j]; j--)
+        for (int j = i; j > 0 && distance_of(strides[j - 1]) < distance_of(strides[j]); j--)
             swap_dims(d, j - 1, j);
 }
 
@@ -39,9 +43,9 @@ static bool continues(const tdmi_dims *d, int i) {
     return true;
 }
 
-void tdmi_dims_merge(tdmi_dims *d) {
+void tdmi_dims_merge(tdmi_dims *d, int64_t most) {
     for (int i = d->count - 2; i >= 0; i--) {
-        if (!continues(d, i)) continue;
+        if (!continues(d, i) || d->shape[i] > most / d->shape[i + 1]) continue;
         d->shape[i + 1] *= d->shape[i];
         for (int j = i; j + 1 < d->count; j++)
             swap_dims(d, j, j + 1);

@@ -16,11 +16,11 @@ typedef struct tdmi_dims {
     int64_t strides[TDM_KERNEL_MAX_TENSORS][TDM_MAX_DIMS];
 } tdmi_dims;
 
-/* Those with the largest stride in the operand `by` come first. */
+/* Those with the largest stride in the operand `by` come first, after those that it repeats, whose stride is 0. */
 void tdmi_dims_sort(tdmi_dims *d, int by);
 
-/* Neighbours become one wherever all operands allow it. */
-void tdmi_dims_merge(tdmi_dims *d);
+/* Neighbours become one, of at most `most` elements, wherever all operands allow it. */
+void tdmi_dims_merge(tdmi_dims *d, int64_t most);
 
 /* Rows of `cols` columns cut into `chunks` pieces of `chunk` columns, so that few long rows fill
  * the device too. chunks is 1 where there are rows enough. */

@@ -153,7 +153,7 @@ static tdmi_dims find_dims(const tdmi_call *self) {
     for (int i = 0; i < (e->has_rows ? ndim - 1 : ndim); i++)
         if (self->views[y].shape[i] != 1) add_dim(self, &d, i);
     if (!e->has_index) tdmi_dims_sort(&d, y);
-    tdmi_dims_merge(&d);
+    tdmi_dims_merge(&d, INT64_MAX);
     if (e->has_rows) add_dim(self, &d, ndim - 1);
     return d;
 }

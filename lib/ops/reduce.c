@@ -95,67 +95,42 @@ tdm_status tdmi_check_extents(const char *function, const tdm_tensor *x) {
 /* The most elements that dimensions are merged to, as kernels index a line with 32 bits. */
 static const int64_t MOST_MERGED = (int64_t)1 << 30;
 
-typedef struct dim {
-    int64_t shape, x, y; /* x, y: strides */
-    bool reduced;
-} dim;
-
-typedef struct dims {
-    int count;
-    dim dim[TDM_MAX_DIMS];
-} dims;
-
-/* A dimension that repeats all the others lies around them. */
-static int64_t distance_of(int64_t stride) { return stride == 0 ? INT64_MAX : stride; }
+/* Operands of the dimensions. One that is reduced has a stride of 0 in y, and no other has, as y's elements are
+ * distinct. */
+enum { OF_X, OF_Y };
 
 /* Dimensions of extent above 1, those with the largest distance in x first. */
-static void sort_dims(const tdm_tensor *x, const tdmi_reduced *reduced, const tdm_tensor *y,
-                      dims *d) {
-    d->count = 0;
+static tdmi_dims find_dims(const tdm_tensor *x, const tdmi_reduced *reduced, const tdm_tensor *y) {
+    tdmi_dims d = {.operands = 2};
     for (int i = 0; i < x->ndim; i++) {
         if (x->shape[i] == 1) continue;
-        int at = d->count++;
-        for (; at > 0 && distance_of(d->dim[at - 1].x) < distance_of(x->strides[i]); at--)
-            d->dim[at] = d->dim[at - 1];
-        d->dim[at] = (dim){x->shape[i], x->strides[i],
-                           reduced->dim[i] ? 0 : y->strides[reduced->of_y[i]], reduced->dim[i]};
+        d.shape[d.count] = x->shape[i];
+        d.strides[OF_X][d.count] = x->strides[i];
+        d.strides[OF_Y][d.count++] = reduced->dim[i] ? 0 : y->strides[reduced->of_y[i]];
     }
-}
-
-/* Is each element of dimension `outer` the whole of `inner`? */
-static bool can_merge(const dim *outer, const dim *inner) {
-    return outer->reduced == inner->reduced && outer->x == inner->x * inner->shape &&
-           (outer->reduced || outer->y == inner->y * inner->shape) &&
-           outer->shape <= MOST_MERGED / inner->shape;
-}
-
-static void merge_dims(dims *d) {
-    for (int i = d->count - 2; i >= 0; i--) {
-        if (!can_merge(&d->dim[i], &d->dim[i + 1])) continue;
-        d->dim[i + 1].shape *= d->dim[i].shape;
-        d->count--;
-        for (int j = i; j < d->count; j++)
-            d->dim[j] = d->dim[j + 1];
-    }
+    tdmi_dims_sort(&d, OF_X);
+    tdmi_dims_merge(&d, MOST_MERGED);
+    return d;
 }
 
 /* All but the last dimension, as the args have them: those that are kept, and the lines. */
-static void describe(const dims *d, bool in_columns, tdm_reduce_args *args) {
+static void describe(const tdmi_dims *d, bool in_columns, tdm_reduce_args *args) {
     const int last = d->count - 1;
+    const int64_t *const of_x = d->strides[OF_X], *const of_y = d->strides[OF_Y];
     args->rows = args->lines = 1;
     args->outer_ndim = args->line_ndim = 0;
-    args->cols = last >= 0 ? (tdm_u32)d->dim[last].shape : 1;
-    args->y_step = last >= 0 && in_columns ? d->dim[last].y : 1;
+    args->cols = last >= 0 ? (tdm_u32)d->shape[last] : 1;
+    args->y_step = last >= 0 && in_columns ? of_y[last] : 1;
     for (int i = 0; i < last; i++) {
-        if (d->dim[i].reduced) {
-            args->line_shape[args->line_ndim] = d->dim[i].shape;
-            args->line_stride[args->line_ndim++] = d->dim[i].x;
-            args->lines *= d->dim[i].shape;
+        if (of_y[i] == 0) {
+            args->line_shape[args->line_ndim] = d->shape[i];
+            args->line_stride[args->line_ndim++] = of_x[i];
+            args->lines *= d->shape[i];
         } else {
-            args->outer_shape[args->outer_ndim] = d->dim[i].shape;
-            args->x_stride[args->outer_ndim] = d->dim[i].x;
-            args->y_stride[args->outer_ndim++] = d->dim[i].y;
-            args->rows *= d->dim[i].shape;
+            args->outer_shape[args->outer_ndim] = d->shape[i];
+            args->x_stride[args->outer_ndim] = of_x[i];
+            args->y_stride[args->outer_ndim++] = of_y[i];
+            args->rows *= d->shape[i];
         }
     }
 }
@@ -361,17 +336,15 @@ tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy)
 tdm_status tdmi_plan_reduction(const char *function, tdm_queue *queue,
                                const tdmi_reduction *reduction, const tdm_tensor *x,
                                const tdmi_reduced *reduced, const tdm_tensor *y, plan *p) {
-    dims d;
     TDMI_TRY(tdmi_check_extents(function, x));
-    sort_dims(x, reduced, y, &d);
-    merge_dims(&d);
+    const tdmi_dims d = find_dims(x, reduced, y);
     p->queue = queue;
     p->reduction = reduction;
     p->x = x;
     p->y = y;
     p->args = reduction->args;
-    p->in_columns = d.count > 0 && !d.dim[d.count - 1].reduced;
-    p->adjacent = d.count == 0 || d.dim[d.count - 1].x == 1;
+    p->in_columns = d.count > 0 && d.strides[OF_Y][d.count - 1] != 0;
+    p->adjacent = d.count == 0 || d.strides[OF_X][d.count - 1] == 1;
     describe(&d, p->in_columns, &p->args);
     choose_width(p);
     p->args.x_offset = x->offset;
@@ -379,7 +352,7 @@ tdm_status tdmi_plan_reduction(const char *function, tdm_queue *queue,
     p->args.count = reduced->elements;
     p->places = x->offset;
     for (int i = 0; i < d.count - 1; i++)
-        p->places |= d.dim[i].x;
+        p->places |= d.strides[OF_X][i];
     if (reduction->other) {
         p->args.other_offset = reduction->other->offset;
         p->places |= reduction->other->offset;

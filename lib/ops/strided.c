@@ -17,7 +17,7 @@ static tdmi_dims find_dims(const tdm_tensor *const operands[3]) {
         d.count++;
     }
     tdmi_dims_sort(&d, 0);
-    tdmi_dims_merge(&d);
+    tdmi_dims_merge(&d, INT64_MAX);
     return d;
 }
 
