@@ -349,12 +349,24 @@ tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int 
     return TDM_OK;
 }
 
-tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
-                                 const char *b_name, const tdm_tensor *b) {
+bool tdmi_is_same_shape(const tdm_tensor *a, const tdm_tensor *b) {
     bool same = a->ndim == b->ndim;
     for (int i = 0; same && i < a->ndim; i++)
         same = a->shape[i] == b->shape[i];
-    if (same) return TDM_OK;
+    return same;
+}
+
+tdm_status tdmi_check_wanted_shape(const char *function, const char *name, const tdm_tensor *tensor,
+                                   const tdm_tensor *wanted) {
+    if (tdmi_is_same_shape(tensor, wanted)) return TDM_OK;
+    char text[128], wanted_text[128];
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, it must be %s", function,
+                     name, tdmi_shape_text(tensor, text), tdmi_shape_text(wanted, wanted_text));
+}
+
+tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
+                                 const char *b_name, const tdm_tensor *b) {
+    if (tdmi_is_same_shape(a, b)) return TDM_OK;
     char a_text[128], b_text[128];
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, but that of %s is %s",
                      function, a_name, tdmi_shape_text(a, a_text), b_name,
@@ -399,6 +411,19 @@ tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_t
     return TDM_OK;
 }
 
+int tdmi_collapse(const tdm_tensor *tensor, int from, int to, int64_t *count, int64_t *stride) {
+    *count = 1;
+    for (int i = to - 1; i >= from; i--) {
+        if (tensor->shape[i] == 1) continue;
+        if (*count == 1)
+            *stride = tensor->strides[i];
+        else if (tensor->strides[i] != *stride * *count)
+            return i;
+        *count *= tensor->shape[i];
+    }
+    return -1;
+}
+
 tdm_status tdmi_rows_of(const char *function, const char *name, const tdm_tensor *tensor,
                         tdmi_rows *rows) {
     int last = tensor->ndim - 1;
@@ -418,21 +443,13 @@ tdm_status tdmi_rows_of(const char *function, const char *name, const tdm_tensor
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                          "%s: the rows of %s have %lld elements, allowed are fewer than 2^31",
                          function, name, (long long)rows->cols);
-    int64_t below = 1; /* rows counted so far, from the last dimension on */
-    bool any = false;
-    for (int i = last - 1; i >= 0; i--) {
-        if (tensor->shape[i] == 1) continue;
-        if (!any)
-            rows->stride = tensor->strides[i];
-        else if (tensor->strides[i] != rows->stride * below)
-            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                             "%s: the rows of %s have no common stride (dimension %d); tdm_cast "
-                             "copies it into a contiguous tensor",
-                             function, name, i);
-        any = true;
-        below *= tensor->shape[i];
-    }
-    return TDM_OK;
+    int64_t count;
+    const int apart = tdmi_collapse(tensor, 0, last, &count, &rows->stride);
+    if (apart < 0) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                     "%s: the rows of %s have no common stride (dimension %d); tdm_cast copies it "
+                     "into a contiguous tensor",
+                     function, name, apart);
 }
 
 tdm_status tdmi_rows_of_residual(const char *function, const tdm_tensor *x,

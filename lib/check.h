@@ -53,8 +53,13 @@ tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_ar
 tdm_status tdmi_check_same_dtype(const char *function, const char *a_name, const tdm_tensor *a,
                                  const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
 
+bool tdmi_is_same_shape(const tdm_tensor *a, const tdm_tensor *b);
 tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                  const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
+
+/* The shape of the tensor is that of `wanted`, which is no argument. */
+tdm_status tdmi_check_wanted_shape(const char *function, const char *name, const tdm_tensor *tensor,
+                                   const tdm_tensor *wanted) TDM_MUST_USE;
 
 /* The argument `name`, a dimension of a tensor that has `ndim`; one that is counted from the end, -1 the last, becomes
  * that from the beginning. Another fails with the status. */
@@ -79,6 +84,10 @@ tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_t
 
 /* "[2, 3]" into a buffer of 128 characters; returns it. */
 const char *tdmi_shape_text(const tdm_tensor *tensor, char text[128]);
+
+/* Dimensions [from, to) of a tensor that is not empty as one, of *count elements; *stride stays as it is where there is
+ * one element. The last dimension that has no common stride with those after it, or -1. */
+int tdmi_collapse(const tdm_tensor *tensor, int from, int to, int64_t *count, int64_t *stride);
 
 /* A tensor seen as rows: the last dimension, adjacent, and the others collapsed. */
 typedef struct tdmi_rows {

@@ -93,10 +93,9 @@ static tdm_status check_shapes(const char *function, const tdm_tensor *x, const 
                          function, tdmi_shape_text(x, a), (long long)x->shape[last],
                          tdmi_shape_text(weight, b), (long long)weight->shape[1]);
     const int64_t out = weight->shape[0];
-    bool fits = y->ndim == x->ndim && y->shape[last] == out;
-    for (int i = 0; fits && i < last; i++)
-        fits = y->shape[i] == x->shape[i];
-    if (fits) return TDM_OK;
+    tdm_tensor wanted = *x;
+    wanted.shape[last] = out;
+    if (tdmi_is_same_shape(y, &wanted)) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                      "%s: the shape of y is %s; it must be that of x, %s, with %lld as its last "
                      "dimension",

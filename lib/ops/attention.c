@@ -50,18 +50,11 @@ static tdm_status check_rows(operand *o) {
 
 /* The shape of `o` is as that of `like`, but for its heads, and with these rows and columns. */
 static tdm_status check_shape(const operand *o, const operand *like, int64_t rows, int64_t cols) {
-    char text[128], wanted_text[128];
     tdm_tensor wanted = *like->given;
     const int heads = wanted.ndim - 3;
     wanted.shape[heads + 1] = rows;
     wanted.shape[heads + 2] = cols;
-    bool same = o->given->ndim == wanted.ndim;
-    for (int i = 0; same && i < wanted.ndim; i++)
-        same = o->given->shape[i] == wanted.shape[i];
-    if (same) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, it must be %s", function,
-                     o->name, tdmi_shape_text(o->given, text),
-                     tdmi_shape_text(&wanted, wanted_text));
+    return tdmi_check_wanted_shape(function, o->name, o->given, &wanted);
 }
 
 static tdm_status check_shapes(operand *q, operand *k, operand *v, operand *y) {

@@ -5,18 +5,11 @@
 tdm_status tdmi_run_of(const char *function, const char *name, const tdm_tensor *tensor, int from,
                        int to, tdmi_run *run) {
     *run = (tdmi_run){1, 0};
-    for (int i = to - 1; i >= from; i--) {
-        if (tensor->shape[i] == 1) continue;
-        if (run->count == 1)
-            run->stride = tensor->strides[i];
-        else if (tensor->strides[i] != run->stride * run->count)
-            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                             "%s: dimensions %d to %d of %s have no common stride; tdm_cast copies "
-                             "it into a contiguous tensor",
-                             function, from, to - 1, name);
-        run->count *= tensor->shape[i];
-    }
-    return TDM_OK;
+    if (tdmi_collapse(tensor, from, to, &run->count, &run->stride) < 0) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                     "%s: dimensions %d to %d of %s have no common stride; tdm_cast copies it into "
+                     "a contiguous tensor",
+                     function, from, to - 1, name);
 }
 
 tdm_status tdmi_elements_of(const char *function, const char *name, const tdm_tensor *tensor,
@@ -46,16 +39,10 @@ tdm_status tdmi_check_joined_shape(const char *function, const char *name, const
                                    const tdm_tensor *a, const tdm_tensor *b, int b_from) {
     const int rest = b ? b->ndim - b_from : 0;
     tdm_tensor wanted = {.ndim = a->ndim + rest};
-    bool same = tensor->ndim == wanted.ndim;
-    for (int i = 0; i < wanted.ndim && wanted.ndim <= TDM_MAX_DIMS; i++) {
-        wanted.shape[i] = i < a->ndim ? a->shape[i] : b->shape[b_from + i - a->ndim];
-        same = same && tensor->shape[i] == wanted.shape[i];
-    }
-    char text[128], wanted_text[128];
     if (wanted.ndim > TDM_MAX_DIMS)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: %s has %d dimensions, allowed are 1 to %d",
                          function, name, wanted.ndim, TDM_MAX_DIMS);
-    if (same) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, it must be %s", function,
-                     name, tdmi_shape_text(tensor, text), tdmi_shape_text(&wanted, wanted_text));
+    for (int i = 0; i < wanted.ndim; i++)
+        wanted.shape[i] = i < a->ndim ? a->shape[i] : b->shape[b_from + i - a->ndim];
+    return tdmi_check_wanted_shape(function, name, tensor, &wanted);
 }

@@ -54,29 +54,15 @@ static tdm_status matrix_of(const char *function, const char *name, const tdm_te
     m->transposed = !plain;
     m->ld = plain ? (m->rows > 1 ? row_stride : m->cols) : (m->cols > 1 ? col_stride : m->rows);
     if (m->ld < 1) m->ld = 1;
-    m->batch = 1;
     m->stride = 0;
-    for (int i = last - 2; i >= 0; i--) {
-        if (t->shape[i] == 1) continue;
-        if (m->batch == 1) m->stride = t->strides[i];
-        m->batch *= t->shape[i];
-    }
+    (void)tdmi_collapse(t, 0, last - 1, &m->batch, &m->stride);
     return TDM_OK;
 }
 
 /* How many of the first batch dimensions do not collapse with the others. */
 static int apart_of(const tdm_tensor *t) {
-    int64_t count = 1, stride = 0;
-    if (tdm_tensor_get_count(t) == 0) return 0;
-    for (int i = t->ndim - 3; i >= 0; i--) {
-        if (t->shape[i] == 1) continue;
-        if (count == 1)
-            stride = t->strides[i];
-        else if (t->strides[i] != stride * count)
-            return i + 1;
-        count *= t->shape[i];
-    }
-    return 0;
+    int64_t count, stride;
+    return tdm_tensor_get_count(t) == 0 ? 0 : tdmi_collapse(t, 0, t->ndim - 2, &count, &stride) + 1;
 }
 
 /* The tensor's first matrices, and the strides to the others; of what is repeated, 0. */
