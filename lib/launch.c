@@ -140,6 +140,16 @@ tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t ite
     return tdmi_submit_launch(queue, variant, groups > 0 ? (uint32_t)groups : 1, mems, args);
 }
 
+tdm_status tdmi_launch_cut(tdm_queue *queue, tdmi_variant variant, int64_t rows, int64_t cols,
+                           const tdmi_mem *const *mems, const void *args, tdm_u32 *chunk,
+                           tdm_u32 *chunks) {
+    const tdmi_pieces pieces =
+        tdmi_cut_rows(queue, rows, cols, tdm_dtype_size((tdm_dtype)variant.t));
+    *chunk = pieces.chunk;
+    *chunks = pieces.chunks;
+    return tdmi_launch_items(queue, variant, rows * pieces.chunks, pieces.chunk, mems, args);
+}
+
 const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor) {
     return tensor && tensor->buffer->block ? &tensor->buffer->block->mem : NULL;
 }

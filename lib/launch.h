@@ -60,6 +60,11 @@ static inline int64_t tdmi_row_step(int64_t rows, int64_t stride) { return rows 
 tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
                              const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
 
+/* The same over rows that tdmi_cut_rows cuts: `chunk` and `chunks`, members of args, are filled in. */
+tdm_status tdmi_launch_cut(tdm_queue *queue, tdmi_variant variant, int64_t rows, int64_t cols,
+                           const tdmi_mem *const *mems, const void *args, tdm_u32 *chunk,
+                           tdm_u32 *chunks) TDM_MUST_USE;
+
 /* The variant that these launch. */
 tdmi_variant tdmi_complete_variant(const tdm_queue *queue, tdmi_variant variant, int64_t cols);
 

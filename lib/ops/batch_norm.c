@@ -47,7 +47,6 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
                          "%s: x has %lld elements in a channel, allowed are fewer than 2^31",
                          __func__, (long long)cols);
     size_t size = tdm_dtype_size(x->dtype);
-    tdmi_pieces pieces = tdmi_cut_rows(queue, rows, cols, size);
     tdm_batch_norm_args kernel_args = {
         .rows = rows,
         .channels = channels,
@@ -59,8 +58,6 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
         .y_offset = y->offset,
         .epsilon = tdmi_scalar(epsilon),
         .cols = (tdm_u32)cols,
-        .chunk = pieces.chunk,
-        .chunks = pieces.chunks,
     };
     tdmi_variant variant = {
         .kernel = by_column ? TDMI_KERNEL_BATCH_NORM_COLS : TDMI_KERNEL_BATCH_NORM,
@@ -76,6 +73,6 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
     variant.vectors = tdmi_is_aligned(places, size);
     const tdmi_mem *mems[] = {tdmi_mem_of(x),      tdmi_mem_of(mean), tdmi_mem_of(variance),
                               tdmi_mem_of(weight), tdmi_mem_of(bias), tdmi_mem_of(y)};
-    return tdmi_launch_items(queue, variant, rows * pieces.chunks, pieces.chunk, mems,
-                             &kernel_args);
+    return tdmi_launch_cut(queue, variant, rows, cols, mems, &kernel_args, &kernel_args.chunk,
+                           &kernel_args.chunks);
 }

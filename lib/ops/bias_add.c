@@ -39,9 +39,6 @@ tdm_status tdmi_run_bias_add(tdm_queue *queue, tdmi_variant variant, bool in_pla
                              const tdmi_mem *const mems[4], tdm_bias_add_args *args) {
     join_rows(args);
     size_t size = tdm_dtype_size((tdm_dtype)variant.t);
-    tdmi_pieces pieces = tdmi_cut_rows(queue, args->rows, args->cols, size);
-    args->chunk = pieces.chunk;
-    args->chunks = pieces.chunks;
     variant.kernel = TDMI_KERNEL_BIAS_ADD;
     variant.u = variant.t;
     if (args->bias_kind == TDM_BIAS_OF_COLS) variant.op |= TDM_OP_COLS_BIAS;
@@ -51,7 +48,8 @@ tdm_status tdmi_run_bias_add(tdm_queue *queue, tdmi_variant variant, bool in_pla
             (args->bias_kind == TDM_BIAS_OF_COLS ? args->bias_offset : 0) |
             tdmi_row_step(args->rows, args->x_stride | args->y_stride | args->residual_stride),
         size);
-    return tdmi_launch_items(queue, variant, args->rows * pieces.chunks, pieces.chunk, mems, args);
+    return tdmi_launch_cut(queue, variant, args->rows, args->cols, mems, args, &args->chunk,
+                           &args->chunks);
 }
 
 tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *bias,

@@ -36,10 +36,8 @@ static tdm_status launch(tdm_queue *queue, tdmi_kernel_id kernel, const tdm_tens
         .vectors =
             tdmi_is_aligned(places | y->offset | tdmi_row_step(args->rows, args->y_stride), size),
         .stream = tdmi_stores(queue, args->rows, args->cols, size, false)};
-    const tdmi_pieces pieces = tdmi_cut_rows(queue, args->rows, args->cols, size);
-    args->chunk = pieces.chunk;
-    args->chunks = pieces.chunks;
-    return tdmi_launch_items(queue, variant, args->rows * pieces.chunks, pieces.chunk, mems, args);
+    return tdmi_launch_cut(queue, variant, args->rows, args->cols, mems, args, &args->chunk,
+                           &args->chunks);
 }
 
 tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tensor *table, const tdm_tensor *indices,

@@ -40,33 +40,26 @@ static tdm_status for_parts(const char *function, tdm_queue *queue, const tdm_te
 }
 
 static tdm_status launch(tdm_queue *queue, const tdm_tensor *y, const part *p, tdmi_variant variant,
-                         tdmi_pieces pieces, const void *args) {
+                         const void *args, tdm_u32 *chunk, tdm_u32 *chunks) {
     variant.t = variant.u = (uint8_t)tdmi_dtype_stored(y->dtype);
     variant.stream =
         tdmi_stores(queue, p->rows.rows, p->rows.cols, tdm_dtype_size(y->dtype), false);
     variant.vectors = tdmi_is_aligned(p->offset | tdmi_row_step(p->rows.rows, p->rows.stride),
                                       tdm_dtype_size(y->dtype));
     const tdmi_mem *mems[] = {tdmi_mem_of(y)};
-    return tdmi_launch_items(queue, variant, p->rows.rows * pieces.chunks, pieces.chunk, mems,
-                             args);
-}
-
-static tdmi_pieces cut(const tdm_queue *queue, const tdm_tensor *y, const part *p) {
-    return tdmi_cut_rows(queue, p->rows.rows, p->rows.cols, tdm_dtype_size(y->dtype));
+    return tdmi_launch_cut(queue, variant, p->rows.rows, p->rows.cols, mems, args, chunk, chunks);
 }
 
 static tdm_status run_range(tdm_queue *queue, const tdm_tensor *y, const part *p,
                             const void *context) {
     tdm_range_args args = *(const tdm_range_args *)context;
-    tdmi_pieces pieces = cut(queue, y, p);
     args.rows = p->rows.rows;
     args.first = p->first;
     args.y_offset = p->offset;
     args.y_stride = p->rows.stride;
     args.cols = (tdm_u32)p->rows.cols;
-    args.chunk = pieces.chunk;
-    args.chunks = pieces.chunks;
-    return launch(queue, y, p, (tdmi_variant){.kernel = TDMI_KERNEL_RANGE}, pieces, &args);
+    return launch(queue, y, p, (tdmi_variant){.kernel = TDMI_KERNEL_RANGE}, &args, &args.chunk,
+                  &args.chunks);
 }
 
 /* As cast makes an i64 of it; for u64, which holds more, a u64. */
@@ -97,17 +90,14 @@ static tdm_status run_random(tdm_queue *queue, const tdm_tensor *y, const part *
                              const void *context) {
     const random_fill *fill = context;
     tdm_random_args args = fill->args;
-    tdmi_pieces pieces = cut(queue, y, p);
     args.rows = p->rows.rows;
     args.first = (int64_t)((uint64_t)args.first + (uint64_t)p->first);
     args.y_offset = p->offset;
     args.y_stride = p->rows.stride;
     args.cols = (tdm_u32)p->rows.cols;
-    args.chunk = pieces.chunk;
-    args.chunks = pieces.chunks;
     return launch(queue, y, p,
-                  (tdmi_variant){.kernel = TDMI_KERNEL_RANDOM, .op = (uint8_t)fill->op}, pieces,
-                  &args);
+                  (tdmi_variant){.kernel = TDMI_KERNEL_RANDOM, .op = (uint8_t)fill->op}, &args,
+                  &args.chunk, &args.chunks);
 }
 
 /* The numbers low + v scale. */

@@ -322,13 +322,9 @@ static tdm_status put_bias(tdm_queue *queue, const tdmi_product *p) {
         .outer_ndim = 2,
         .unit_stride = !of_rows,
     };
-    const tdmi_pieces pieces =
-        tdmi_cut_rows(queue, args.rows, args.cols, tdm_dtype_size(gemm->dtype));
-    args.chunk = pieces.chunk;
-    args.chunks = pieces.chunks;
     const tdmi_mem *mems[] = {gemm->c, gemm->bias};
-    return tdmi_launch_items(queue, tdmi_cast_variant(gemm->dtype, gemm->dtype),
-                             args.rows * pieces.chunks, pieces.chunk, mems, &args);
+    return tdmi_launch_cut(queue, tdmi_cast_variant(gemm->dtype, gemm->dtype), args.rows, args.cols,
+                           mems, &args, &args.chunk, &args.chunks);
 }
 
 tdm_status tdmi_run_product(tdm_queue *queue, const tdmi_product *p,

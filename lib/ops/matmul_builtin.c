@@ -110,12 +110,9 @@ static tdm_status copy_small(tdm_queue *queue, const narrow *p, tdm_dtype dtype,
         .unit_stride = p->col == 1,
     };
     const tdmi_variant variant = tdmi_cast_variant(arithmetic_of(dtype), dtype);
-    const tdmi_pieces pieces =
-        tdmi_cut_rows(queue, args.rows, args.cols, tdm_dtype_size((tdm_dtype)variant.t));
-    args.chunk = pieces.chunk;
-    args.chunks = pieces.chunks;
     const tdmi_mem *mems[] = {scratch, p->small};
-    return tdmi_launch_items(queue, variant, args.rows * pieces.chunks, pieces.chunk, mems, &args);
+    return tdmi_launch_cut(queue, variant, args.rows, args.cols, mems, &args, &args.chunk,
+                           &args.chunks);
 }
 
 /* Rows of the large matrix with one lane, which a group takes together; columns for which a group is worth

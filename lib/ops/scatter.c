@@ -85,12 +85,8 @@ tdm_status tdm_scatter_add_rows(tdm_queue *queue, const tdm_tensor *source,
         TDMI_TRY(list_indices(queue, indices, &of_indices, &mems[2], &kernel_args));
     else
         TDMI_TRY(sort_indices(queue, indices, &of_indices, &mems[2], &kernel_args));
-    const tdmi_pieces pieces =
-        tdmi_cut_rows(queue, kernel_args.rows, cols, tdm_dtype_size(y->dtype));
-    kernel_args.chunk = pieces.chunk;
-    kernel_args.chunks = pieces.chunks;
     const tdmi_variant variant = {
         .kernel = TDMI_KERNEL_SCATTER_ADD_ROWS, .t = (uint8_t)y->dtype, .u = (uint8_t)y->dtype};
-    return tdmi_launch_items(queue, variant, kernel_args.rows * pieces.chunks, pieces.chunk, mems,
-                             &kernel_args);
+    return tdmi_launch_cut(queue, variant, kernel_args.rows, cols, mems, &kernel_args,
+                           &kernel_args.chunk, &kernel_args.chunks);
 }

@@ -114,14 +114,11 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
     const tdmi_mem *mems[] = {tdmi_mem_of(y), tdmi_mem_of(operands[1]), tdmi_mem_of(operands[2])};
     for (int64_t begin = 0; begin < cols; begin += MAX_COLS) {
         int64_t part = cols - begin < MAX_COLS ? cols - begin : MAX_COLS;
-        tdmi_pieces pieces = tdmi_cut_rows(queue, args->rows, part, size);
         variant.stream = tdmi_stores(queue, args->rows, part, size, in_place || !in_rows);
         variant.vectors = args->unit_stride && is_aligned(&d, operands);
         args->cols = (tdm_u32)part;
-        args->chunk = pieces.chunk;
-        args->chunks = pieces.chunks;
-        TDMI_TRY(tdmi_launch_items(queue, variant, args->rows * pieces.chunks, pieces.chunk, mems,
-                                   args));
+        TDMI_TRY(tdmi_launch_cut(queue, variant, args->rows, part, mems, args, &args->chunk,
+                                 &args->chunks));
         for (int k = 0; k < 3; k++)
             args->offset[k] += part * args->inner_stride[k];
     }
