@@ -23,6 +23,14 @@ const char *tdmi_blas_name(const tdmi_blas_choice *choice) {
     return tdmi_blas_name_of(tdmi_blas_id_of(choice));
 }
 
+/* The device's provider of that number; NULL where it has none. */
+static const tdmi_blas *provider_of(const tdm_queue *queue, int id) {
+    const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
+    while (*list && (int)(*list)->id != id)
+        list++;
+    return *list;
+}
+
 /* The library's settings for the device that were kept, or that none were. */
 static void configure(const tdm_queue *queue, const tdmi_attached_blas *slot) {
     for (const char *const *name = slot->blas->settings; name && *name; name++) {
@@ -165,21 +173,15 @@ static tdmi_blas_choice choice_of(tdmi_attached_blas *provider, tdmi_blas_why wh
     return (tdmi_blas_choice){.provider = provider, .index = -1, .why = why};
 }
 
-/* Does the environment name providers, and is this one of them? */
 static bool names_some(void) { return tdmi_env_values()->blas_count > 0; }
-static bool is_named(int id) {
-    const tdmi_env *env = tdmi_env_values();
-    for (size_t i = 0; i < env->blas_count; i++)
-        if (env->blas[i] == id) return true;
-    return false;
-}
 
 /* From the first-th provider on; those from the fuse-th on may do the epilogue. One that is not
  * installed is passed over, unless TANDEM_BLAS names it and none that is. */
 static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first, int fuse,
                               tdmi_blas_choice *choice) {
     order o;
-    *choice = choice_of(NULL, is_named(TDMI_BLAS_builtin) ? TDMI_WHY_NAMED : TDMI_WHY_LAST);
+    *choice =
+        choice_of(NULL, tdmi_env_names_blas(TDMI_BLAS_builtin) ? TDMI_WHY_NAMED : TDMI_WHY_LAST);
     TDMI_TRY(make_order(queue, &o));
     const tdmi_attached_blas *missing = NULL; /* named, and not to be had */
     /* one of those named, if any is; one that was chosen before is */
@@ -260,11 +262,9 @@ static bool choose_tuned(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choi
     tdmi_gemm asked = *gemm;
     asked.algorithm = exact ? tuned->algorithm : 0;
     if (tuned->provider != TDMI_BLAS_builtin) {
-        const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
-        while (*list && (*list)->id != tuned->provider)
-            list++;
-        if (!*list) return false;
-        slot = attach(queue, *list);
+        const tdmi_blas *const blas = provider_of(queue, tuned->provider);
+        if (!blas) return false;
+        slot = attach(queue, blas);
         if (slot->status != TDM_OK || slot->library != tuned->library) return false;
         const tdmi_blas_support support = ask(slot, &asked, true, &fused);
         if (support == TDMI_BLAS_NO || (support == TDMI_BLAS_CONVERTS && tdmi_is_narrow(gemm) &&
@@ -285,16 +285,14 @@ tdm_status tdmi_blas_choose_usual(tdm_queue *queue, const tdmi_gemm *gemm,
 
 /* NULL where the device has none. */
 static tdmi_attached_blas *attach_panels(tdm_queue *queue) {
-    const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
-    while (*list && (*list)->id != TDMI_BLAS_panels)
-        list++;
-    tdmi_attached_blas *slot = *list ? attach(queue, *list) : NULL;
+    const tdmi_blas *const blas = provider_of(queue, TDMI_BLAS_panels);
+    tdmi_attached_blas *slot = blas ? attach(queue, blas) : NULL;
     return slot && slot->status == TDM_OK ? slot : NULL;
 }
 
 bool tdmi_blas_wants_panels(tdm_queue *queue, tdm_dtype dtype) {
     const tdmi_gemm gemm = {.dtype = dtype, .panels = true, .transpose_b = true};
-    if (names_some() && !is_named(TDMI_BLAS_panels)) return false;
+    if (names_some() && !tdmi_env_names_blas(TDMI_BLAS_panels)) return false;
     const tdmi_attached_blas *slot = attach_panels(queue);
     return slot && slot->blas->supports(slot->state, &gemm) == TDMI_BLAS_YES;
 }
@@ -349,7 +347,7 @@ tdm_status tdmi_blas_candidates(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_bl
     }
     const int forms = tdmi_tensor_takes(queue->device, gemm) ? TDMI_TENSOR_FORMS : 1;
     for (int j = 0; j < forms && *count < room; j++) {
-        if (names_some() && !is_named(TDMI_BLAS_builtin)) break;
+        if (names_some() && !tdmi_env_names_blas(TDMI_BLAS_builtin)) break;
         list[*count] = choice_of(NULL, TDMI_WHY_TUNED);
         list[(*count)++].algorithm = j;
     }

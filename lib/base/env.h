@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <tandem/device.h>
 #include <tandem/setup.h>
@@ -48,6 +49,12 @@ tdm_status tdmi_env_get(const tdmi_env **env) TDM_MUST_USE;
 
 /* The same without an opinion on errors: for code that was let through by tdmi_enter already. */
 const tdmi_env *tdmi_env_values(void);
+
+/* Whether TANDEM_BLAS names this provider. */
+static inline bool tdmi_env_names_blas(int id) {
+    const tdmi_env *env = tdmi_env_values();
+    return memchr(env->blas, id, env->blas_count);
+}
 
 /* How a variable of the environment whose name begins with TANDEM_ is taken. */
 typedef enum tdmi_env_use {

@@ -143,21 +143,13 @@ static const char *why_slow(const cblas_library *c, tdmi_blas_id id) {
     return NULL;
 }
 
-/* Does TANDEM_BLAS name it? */
-static bool is_named(tdmi_blas_id id) {
-    const tdmi_env *env = tdmi_env_values();
-    for (size_t i = 0; i < env->blas_count; i++)
-        if ((int)env->blas[i] == (int)id) return true;
-    return false;
-}
-
 static tdm_status open_library(cblas_library *c, const tdmi_symbol *symbols, tdmi_blas_id id) {
     TDMI_TRY(tdmi_library_open(&c->library, symbols, SYMBOL_COUNT));
     if (has_64_bit_integers(c))
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "%s at %s has 64-bit integers, not those of 32 bits", c->library.title,
                          c->library.found);
-    const char *why = is_named(id) ? NULL : why_slow(c, id);
+    const char *why = tdmi_env_names_blas((int)id) ? NULL : why_slow(c, id);
     if (!why) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s is used only where TANDEM_BLAS names it, as it %s",
                      c->library.found, why);
