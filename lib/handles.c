@@ -23,28 +23,48 @@ static tdm_status check_backend(const char *function, const char *name, const td
     return tdmi_device_usable(device);
 }
 
-static tdm_status get_of_device(const char *function, const tdm_device *device, tdm_backend wanted,
-                                void **context, void **id) {
+static tdm_status get_context(const char *function, const tdm_device *device, tdm_backend wanted,
+                              void **context) {
+    void *id;
     TDMI_TRY(check_backend(function, "device", device, wanted));
-    device->backend->device_handles(device->impl, context, id);
+    device->backend->device_handles(device->impl, context, &id);
     return TDM_OK;
 }
 
-static tdm_status get_of_queue(const char *function, const tdm_queue *queue, tdm_backend wanted,
-                               void **handle) {
+static tdm_status get_id(const char *function, const tdm_device *device, tdm_backend wanted,
+                         void **id) {
+    void *context;
+    TDMI_TRY(check_backend(function, "device", device, wanted));
+    device->backend->device_handles(device->impl, &context, id);
+    return TDM_OK;
+}
+
+static tdm_status get_queue(const char *function, const tdm_queue *queue, tdm_backend wanted,
+                            void **handle) {
     TDMI_TRY(check_backend(function, "queue", queue ? queue->device : NULL, wanted));
     *handle = queue->device->backend->queue_handle(queue->impl);
     return TDM_OK;
 }
 
-static tdm_status get_of_buffer(const char *function, const tdm_buffer *buffer, tdm_backend wanted,
-                                void **handle) {
+static tdm_status get_memory(const char *function, const tdm_buffer *buffer, tdm_backend wanted,
+                             void **handle) {
     TDMI_TRY(check_backend(function, "buffer", buffer ? buffer->device : NULL, wanted));
     /* Unlike the library's work, the program's is not ordered after a former user of the memory. */
     TDMI_TRY(tdmi_order_foreign(buffer));
     *handle = buffer->block ? buffer->block->mem.handle : NULL;
     return TDM_OK;
 }
+
+/* A public function that gives out what `get` finds of an object, as the type that its driver has for it. */
+#define DEFINE_GETTER(name, BACKEND, object, get, type, handle)                                    \
+    tdm_status name(const tdm_##object *object, struct type **handle) {                            \
+        TDMI_UNCANCELLED();                                                                        \
+        void *found = NULL;                                                                        \
+        TDMI_RESULT(__func__, handle);                                                             \
+        TDMI_TRY(get(__func__, object, BACKEND, &found));                                          \
+        *handle = found;                                                                           \
+        return TDM_OK;                                                                             \
+    }
 
 static tdm_status adopt(const char *function, tdm_device *device, tdm_backend wanted,
                         const char *name, void *handle, size_t size, tdm_release_function release,
@@ -109,46 +129,15 @@ tdm_status tdm_buffer_adopt_host(tdm_device *device, void *pointer, size_t size,
 tdm_status tdm_buffer_get_host_pointer(const tdm_buffer *buffer, void **pointer) {
     TDMI_UNCANCELLED();
     TDMI_RESULT(__func__, pointer);
-    return get_of_buffer(__func__, buffer, TDM_CPU, pointer);
+    return get_memory(__func__, buffer, TDM_CPU, pointer);
 }
 
 /* ---- OpenCL ---- */
 
-tdm_status tdm_opencl_get_context(const tdm_device *device, struct _cl_context **context) {
-    TDMI_UNCANCELLED();
-    void *found = NULL, *id;
-    TDMI_RESULT(__func__, context);
-    TDMI_TRY(get_of_device(__func__, device, TDM_OPENCL, &found, &id));
-    *context = found;
-    return TDM_OK;
-}
-
-tdm_status tdm_opencl_get_device_id(const tdm_device *device, struct _cl_device_id **id) {
-    TDMI_UNCANCELLED();
-    void *context, *found = NULL;
-    TDMI_RESULT(__func__, id);
-    TDMI_TRY(get_of_device(__func__, device, TDM_OPENCL, &context, &found));
-    *id = found;
-    return TDM_OK;
-}
-
-tdm_status tdm_opencl_get_queue(const tdm_queue *queue, struct _cl_command_queue **handle) {
-    TDMI_UNCANCELLED();
-    void *found = NULL;
-    TDMI_RESULT(__func__, handle);
-    TDMI_TRY(get_of_queue(__func__, queue, TDM_OPENCL, &found));
-    *handle = found;
-    return TDM_OK;
-}
-
-tdm_status tdm_opencl_get_memory(const tdm_buffer *buffer, struct _cl_mem **memory) {
-    TDMI_UNCANCELLED();
-    void *found = NULL;
-    TDMI_RESULT(__func__, memory);
-    TDMI_TRY(get_of_buffer(__func__, buffer, TDM_OPENCL, &found));
-    *memory = found;
-    return TDM_OK;
-}
+DEFINE_GETTER(tdm_opencl_get_context, TDM_OPENCL, device, get_context, _cl_context, context)
+DEFINE_GETTER(tdm_opencl_get_device_id, TDM_OPENCL, device, get_id, _cl_device_id, id)
+DEFINE_GETTER(tdm_opencl_get_queue, TDM_OPENCL, queue, get_queue, _cl_command_queue, handle)
+DEFINE_GETTER(tdm_opencl_get_memory, TDM_OPENCL, buffer, get_memory, _cl_mem, memory)
 
 tdm_status tdm_opencl_adopt_memory(tdm_device *device, struct _cl_mem *memory, size_t size,
                                    tdm_release_function release, void *user, tdm_buffer **buffer) {
@@ -189,14 +178,8 @@ tdm_status tdm_opencl_record(tdm_queue *queue, struct _cl_event **event) {
 
 /* ---- CUDA ---- */
 
-tdm_status tdm_cuda_get_context(const tdm_device *device, struct CUctx_st **context) {
-    TDMI_UNCANCELLED();
-    void *found = NULL, *id;
-    TDMI_RESULT(__func__, context);
-    TDMI_TRY(get_of_device(__func__, device, TDM_CUDA, &found, &id));
-    *context = found;
-    return TDM_OK;
-}
+DEFINE_GETTER(tdm_cuda_get_context, TDM_CUDA, device, get_context, CUctx_st, context)
+DEFINE_GETTER(tdm_cuda_get_stream, TDM_CUDA, queue, get_queue, CUstream_st, stream)
 
 tdm_status tdm_cuda_enter(const tdm_device *device, bool *entered) {
     TDMI_UNCANCELLED();
@@ -213,27 +196,18 @@ void tdm_cuda_leave(const tdm_device *device, bool entered) {
 
 tdm_status tdm_cuda_get_ordinal(const tdm_device *device, int *ordinal) {
     TDMI_UNCANCELLED();
-    void *context, *id = NULL;
+    void *id = NULL;
     TDMI_NOT_NULL(__func__, ordinal);
     *ordinal = -1;
-    TDMI_TRY(get_of_device(__func__, device, TDM_CUDA, &context, &id));
+    TDMI_TRY(get_id(__func__, device, TDM_CUDA, &id));
     *ordinal = (int)(intptr_t)id;
-    return TDM_OK;
-}
-
-tdm_status tdm_cuda_get_stream(const tdm_queue *queue, struct CUstream_st **stream) {
-    TDMI_UNCANCELLED();
-    void *found = NULL;
-    TDMI_RESULT(__func__, stream);
-    TDMI_TRY(get_of_queue(__func__, queue, TDM_CUDA, &found));
-    *stream = found;
     return TDM_OK;
 }
 
 tdm_status tdm_cuda_get_pointer(const tdm_buffer *buffer, void **pointer) {
     TDMI_UNCANCELLED();
     TDMI_RESULT(__func__, pointer);
-    return get_of_buffer(__func__, buffer, TDM_CUDA, pointer);
+    return get_memory(__func__, buffer, TDM_CUDA, pointer);
 }
 
 tdm_status tdm_cuda_adopt_memory(tdm_device *device, void *pointer, size_t size,
