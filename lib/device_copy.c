@@ -30,13 +30,10 @@ static void drop_cargo(void *context) {
 }
 
 static tdm_status load_cargo(tdmi_cargo *cargo, const tdm_buffer *buffer) {
-    if (cargo->count == cargo->room) {
-        size_t room = cargo->room ? 2 * cargo->room : 2;
-        tdm_buffer **grown = tdmi_realloc(cargo->buffers, room * sizeof(tdm_buffer *));
-        if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a copy");
-        cargo->buffers = grown;
-        cargo->room = room;
-    }
+    tdm_buffer **grown =
+        tdmi_grown(cargo->buffers, cargo->count, &cargo->room, sizeof(tdm_buffer *));
+    if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a copy");
+    cargo->buffers = grown;
     cargo->buffers[cargo->count++] = tdm_buffer_retain((tdm_buffer *)buffer);
     return TDM_OK;
 }

@@ -76,13 +76,9 @@ tdm_status tdmi_graph_hold(tdm_queue *queue, const tdm_buffer *buffer, bool writ
         held->operation = graph->operations;
         return TDM_OK;
     }
-    if (graph->held_count == graph->held_room) {
-        const size_t room = graph->held_room ? 2 * graph->held_room : 16;
-        tdmi_held *grown = tdmi_realloc(graph->held, room * sizeof *grown);
-        if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a graph");
-        graph->held = grown;
-        graph->held_room = room;
-    }
+    tdmi_held *grown = tdmi_grown(graph->held, graph->held_count, &graph->held_room, sizeof *grown);
+    if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a graph");
+    graph->held = grown;
     tdm_buffer *held = tdm_buffer_retain((tdm_buffer *)buffer);
     graph->held[graph->held_count++] = (tdmi_held){held, graph->operations, written, false, false};
     return TDM_OK;

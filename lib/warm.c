@@ -19,13 +19,9 @@ typedef struct variant_list {
 static tdm_status add(variant_list *list, tdmi_variant variant) {
     for (size_t i = 0; i < list->count; i++)
         if (memcmp(&list->variants[i], &variant, sizeof variant) == 0) return TDM_OK;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 128;
-        tdmi_variant *grown = tdmi_realloc(list->variants, capacity * sizeof *grown);
-        if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-        list->variants = grown;
-        list->capacity = capacity;
-    }
+    tdmi_variant *grown = tdmi_grown(list->variants, list->count, &list->capacity, sizeof *grown);
+    if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    list->variants = grown;
     list->variants[list->count++] = variant;
     return TDM_OK;
 }

@@ -65,6 +65,14 @@ void *tdmi_realloc(void *old, size_t size) {
     return made;
 }
 
+void *tdmi_grown(void *items, size_t count, size_t *room, size_t size) {
+    if (count < *room) return items;
+    const size_t wanted = *room ? 2 * *room : 16;
+    void *grown = tdmi_realloc(items, wanted * size);
+    if (grown) *room = wanted;
+    return grown;
+}
+
 char *tdmi_strndup(const char *text, size_t most) {
     const size_t length = tdmi_length(text, most);
     char *copy = tdmi_malloc(length + 1);

@@ -13,6 +13,11 @@
 void *tdmi_malloc(size_t size);
 void *tdmi_calloc(size_t count, size_t size);
 void *tdmi_realloc(void *old, size_t size);
+
+/* Items of a list that has `count` of them, with room for one more: the same ones, or moved; NULL when memory is short,
+ * and then they stay. */
+void *tdmi_grown(void *items, size_t count, size_t *room, size_t size);
+
 char *tdmi_strdup(const char *text);
 char *tdmi_strndup(const char *text, size_t most);
 

@@ -129,14 +129,10 @@ static void take(void *context, const char *name) {
     taking *to = context;
     tdm_cache_listing *listing = to->listing;
     if (to->lacks_memory) return;
-    if (listing->count == to->room) {
-        const size_t room = to->room ? 2 * to->room : 32;
-        tdm_cache_entry *grown = tdmi_realloc(listing->entries, room * sizeof *grown);
-        to->lacks_memory = !grown;
-        if (!grown) return;
-        listing->entries = grown;
-        to->room = room;
-    }
+    tdm_cache_entry *grown = tdmi_grown(listing->entries, listing->count, &to->room, sizeof *grown);
+    to->lacks_memory = !grown;
+    if (!grown) return;
+    listing->entries = grown;
     if (take_entry(to->folder, name, listing->entries + listing->count, &to->lacks_memory))
         listing->count++;
 }

@@ -301,13 +301,9 @@ static void add_holder(holder_list *list, const holder_file *file) {
     size_t place = 0;
     while (place < list->count && list->items[place].pid != file->pid)
         place++;
-    if (place == list->room) {
-        size_t room = list->room ? 2 * list->room : 16;
-        tdmi_holder *grown = tdmi_realloc(list->items, room * sizeof *grown);
-        if (!grown) return;
-        list->items = grown;
-        list->room = room;
-    }
+    tdmi_holder *grown = tdmi_grown(list->items, place, &list->room, sizeof *grown);
+    if (!grown) return;
+    list->items = grown;
     if (place == list->count) list->items[list->count++] = (tdmi_holder){file->pid, 0};
     list->items[place].bytes += entry->bytes;
 }

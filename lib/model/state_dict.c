@@ -84,13 +84,9 @@ static void tree_remove(tdmi_dict_node **at, const tdmi_dict_node *gone) {
 }
 
 static tdm_status list_add(tdmi_dict_list *list, tdmi_dict_node *item) {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 16;
-        void **grown = tdmi_realloc(list->at, capacity * sizeof *grown);
-        if (!grown) return out_of_memory();
-        list->at = grown;
-        list->capacity = capacity;
-    }
+    void **grown = tdmi_grown(list->at, list->count, &list->capacity, sizeof *grown);
+    if (!grown) return out_of_memory();
+    list->at = grown;
     item->rank =
         tdmi_hash(TDMI_HASH_START, &item, sizeof item); /* of where it lies: not of names */
     tree_add(&list->tree, item);
