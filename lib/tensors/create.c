@@ -155,3 +155,15 @@ tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, in
 size_t tdmi_bytes_of(const tdm_tensor *x) {
     return (size_t)tdm_tensor_get_count(x) * tdm_dtype_size(x->dtype);
 }
+
+tdm_status tdmi_pack(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *packed) {
+    if (tdm_tensor_is_contiguous(x)) {
+        *packed = *x;
+        (void)tdm_buffer_retain(x->buffer);
+        return TDM_OK;
+    }
+    TDMI_TRY(tdm_empty(queue, x->dtype, x->ndim, x->shape, packed));
+    const tdm_status status = tdm_cast(queue, x, packed);
+    if (status != TDM_OK) tdm_tensor_release(packed);
+    return status;
+}
