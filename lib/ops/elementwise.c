@@ -7,6 +7,17 @@
 #include "strided.h"
 #include "verify.h"
 
+static tdm_status run(tdm_queue *queue, unsigned op, double alpha, const tdm_tensor *a,
+                      const tdm_tensor *b, const tdm_tensor *y) {
+    const tdmi_variant variant = {.kernel = TDMI_KERNEL_ELEMENTWISE,
+                                  .t = (uint8_t)y->dtype,
+                                  .u = (uint8_t)y->dtype,
+                                  .op = (uint8_t)op};
+    tdm_elementwise_args args = {.alpha = tdmi_scalar(alpha)};
+    const tdm_tensor *const operands[3] = {y, a, b};
+    return tdmi_run_strided(queue, variant, operands, &args);
+}
+
 tdm_status tdmi_combine_alike(const char *function, tdm_queue *queue, unsigned op,
                               const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"a", a, 0, 0}, {"b", b, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u | 2u}};
@@ -17,13 +28,7 @@ tdm_status tdmi_combine_alike(const char *function, tdm_queue *queue, unsigned o
     tdm_tensor a_view, b_view;
     TDMI_TRY(tdmi_broadcast(function, "a", a, "y", y, &a_view));
     TDMI_TRY(tdmi_broadcast(function, "b", b, "y", y, &b_view));
-    tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(1)};
-    tdmi_variant variant = {.kernel = TDMI_KERNEL_ELEMENTWISE,
-                            .t = (uint8_t)y->dtype,
-                            .u = (uint8_t)y->dtype,
-                            .op = (uint8_t)op};
-    const tdm_tensor *operands[3] = {y, &a_view, &b_view};
-    return tdmi_run_strided(queue, variant, operands, &kernel_args);
+    return run(queue, op, 1, &a_view, &b_view, y);
 }
 
 static tdm_status unary(const char *function, tdm_queue *queue, unsigned op, double alpha,
@@ -35,13 +40,7 @@ static tdm_status unary(const char *function, tdm_queue *queue, unsigned op, dou
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     tdm_tensor view;
     TDMI_TRY(tdmi_broadcast(function, "x", x, "y", y, &view));
-    tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(alpha)};
-    tdmi_variant variant = {.kernel = TDMI_KERNEL_ELEMENTWISE,
-                            .t = (uint8_t)y->dtype,
-                            .u = (uint8_t)y->dtype,
-                            .op = (uint8_t)op};
-    const tdm_tensor *operands[3] = {y, &view, op == TDM_OP_AXPY ? y : NULL};
-    return tdmi_run_strided(queue, variant, operands, &kernel_args);
+    return run(queue, op, alpha, &view, op == TDM_OP_AXPY ? y : NULL, y);
 }
 
 tdm_status tdm_scale(tdm_queue *queue, double alpha, const tdm_tensor *x, tdm_tensor *y) {
@@ -62,9 +61,7 @@ tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
                 .kind = any == TDMI_ARG_MOVED ? TDMI_VERIFY_MOVED : TDMI_VERIFY_EXACT)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
-    tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(1)};
-    const tdm_tensor *operands[3] = {y, x, NULL};
-    return tdmi_run_strided(queue, tdmi_cast_variant(y->dtype, x->dtype), operands, &kernel_args);
+    return tdmi_copy_into(queue, x, y);
 }
 
 tdm_status tdm_fill(tdm_queue *queue, double value, tdm_tensor *y) {

@@ -17,7 +17,7 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
 tdm_status tdmi_check_alike(const char *function, tdm_queue *queue, const tdm_tensor *x,
                             const tdm_tensor *y, bool may_be_same) TDM_MUST_USE;
 
-/* Copies x, bit by bit, to a y of its dtype and shape. */
+/* Copies x to a y of its shape: bit by bit where that has its dtype, else as tdm_cast does. */
 tdm_status tdmi_copy_into(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) TDM_MUST_USE;
 
 #endif
