@@ -106,15 +106,14 @@ tdm_status tdm_diff(tdm_queue *queue, const tdm_tensor *x, int dim, int64_t n, t
 /* y[i] = x[places[i]] of a contiguous x, all of one dimension. */
 static tdm_status take_flat(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *places,
                             tdm_tensor *y) {
-    tdm_tensor line = *x, flat, copy;
+    tdm_tensor line = *x, copy;
     line.ndim = 1;
     line.shape[0] = tdm_tensor_get_count(x);
     line.strides[0] = 1;
     if (tdm_tensor_is_contiguous(y)) return tdm_gather_rows(queue, &line, places, y);
-    flat = *y;
     TDMI_TRY(tdmi_temporary(queue, y->dtype, y->ndim, y->shape, &copy));
     tdm_status status = tdm_gather_rows(queue, &line, places, &copy);
-    if (status == TDM_OK) status = tdmi_copy_into(queue, &copy, &flat);
+    if (status == TDM_OK) status = tdmi_copy_into(queue, &copy, y);
     tdm_tensor_release(&copy);
     return status;
 }

@@ -11,10 +11,6 @@ static tdm_dtype accumulator_of(tdm_dtype dtype) {
     return dtype == TDM_F64 ? TDM_F64 : TDM_F32;
 }
 
-static tdm_status fill(tdm_queue *queue, double value, tdm_tensor *y) {
-    return tdm_tensor_get_count(y) == 0 ? TDM_OK : tdm_fill(queue, value, y);
-}
-
 tdmi_reduction tdmi_reduction_of(const tdm_tensor *x, const tdm_tensor *y, unsigned op,
                                  double divisor) {
     const tdm_dtype accumulator = accumulator_of(x->dtype);
@@ -68,8 +64,8 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     TDMI_TRY(check(o, queue, x, dims, count, y, &reduced));
     if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     const double left = (double)reduced.elements - correction;
-    if (reduced.elements == 0) return fill(queue, o->of_nothing, y);
-    if (variance && !(left > 0)) return fill(queue, NAN, y);
+    if (reduced.elements == 0) return tdm_fill(queue, o->of_nothing, y);
+    if (variance && !(left > 0)) return tdm_fill(queue, NAN, y);
     const double divisor = mean ? (double)reduced.elements : variance ? left : 1;
     tdmi_reduction r = tdmi_reduction_of(x, y, o->op, divisor);
     r.args.squares = o->root;
@@ -153,7 +149,7 @@ tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, t
     TDMI_TRY(tdmi_check_same_shape(__func__, "a", a, "b", b));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(__func__, a, NULL, 0, "y", y, &reduced));
-    if (reduced.elements == 0) return fill(queue, 0, y);
+    if (reduced.elements == 0) return tdm_fill(queue, 0, y);
     tdm_tensor copies[2] = {*a, *b};
     tdm_status status = TDM_OK;
     for (int i = 0; i < 2 && status == TDM_OK; i++) {
