@@ -11,6 +11,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "check.h"
 #include "platform/file.h"
 #include "platform/process.h"
 
@@ -84,17 +85,13 @@ static bool save(const char *path, const tdmi_wrong_result *wrong, const tdmi_sa
 }
 
 /* "[3, 5]" of an element that is counted row-major. */
-static void place_of(const tdm_tensor *tensor, size_t element, char text[128]) {
-    int64_t at[TDM_MAX_DIMS];
-    size_t length = 0;
+static const char *place_of(const tdm_tensor *tensor, size_t element, char text[128]) {
+    tdm_tensor at = *tensor; /* whose shape is the place */
     for (int i = tensor->ndim - 1; i >= 0; i--) {
-        at[i] = (int64_t)(element % (size_t)tensor->shape[i]);
+        at.shape[i] = (int64_t)(element % (size_t)tensor->shape[i]);
         element /= (size_t)tensor->shape[i];
     }
-    for (int i = 0; i < tensor->ndim && length < 120; i++)
-        length += (size_t)snprintf(text + length, 128 - length, "%s%lld", i ? ", " : "[",
-                                   (long long)at[i]);
-    if (length < 127) snprintf(text + length, 128 - length, "]");
+    return tdmi_shape_text(&at, text);
 }
 
 tdm_status tdmi_report_wrong(const tdmi_wrong_result *wrong, const tdmi_saved_tensor *tensors,
@@ -102,7 +99,6 @@ tdm_status tdmi_report_wrong(const tdmi_wrong_result *wrong, const tdmi_saved_te
     static atomic_flag reported = ATOMIC_FLAG_INIT;
     const char *const folder = tdmi_env_values()->verify_folder;
     char path[1024], file[1400] = "the operands of the first one were saved", place[128];
-    place_of(wrong->tensor, wrong->element, place);
     if (!atomic_flag_test_and_set(&reported)) {
         snprintf(path, sizeof path, "%.900s/tandem-verify-%llu.safetensors", folder ? folder : ".",
                  (unsigned long long)tdmi_process_id());
@@ -116,8 +112,9 @@ tdm_status tdmi_report_wrong(const tdmi_wrong_result *wrong, const tdmi_saved_te
         TDM_ERROR_BACKEND,
         "%s: %s computes wrongly (TANDEM_VERIFY): %s%s is %.17g, and %.17g on the host, which may "
         "differ by %.3g; %s",
-        wrong->function, wrong->device->id, wrong->name, place, wrong->got, wrong->expected,
-        wrong->allowed, file);
+        wrong->function, wrong->device->id, wrong->name,
+        place_of(wrong->tensor, wrong->element, place), wrong->got, wrong->expected, wrong->allowed,
+        file);
     tdmi_log(TDM_LOG_ERROR, "%s; the device is %s, driver %s", tdm_last_error(),
              wrong->device->name, wrong->device->driver_version);
     return status;

@@ -30,16 +30,8 @@ bool tdm_dtype_is_float(tdm_dtype dtype) {
 tdmi_dtype_kind tdmi_dtype_kind_of(tdm_dtype dtype) { return dtypes[dtype].kind; }
 
 tdm_dtype tdmi_dtype_bits(tdm_dtype dtype) {
-    switch (dtypes[dtype].size) {
-    case 1:
-        return TDM_U8;
-    case 2:
-        return TDM_U16;
-    case 4:
-        return TDM_U32;
-    default:
-        return TDM_U64;
-    }
+    static const tdm_dtype by_size[] = {[1] = TDM_U8, [2] = TDM_U16, [4] = TDM_U32, [8] = TDM_U64};
+    return by_size[dtypes[dtype].size];
 }
 
 tdm_dtype tdmi_dtype_stored(tdm_dtype dtype) {

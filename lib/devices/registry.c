@@ -184,16 +184,14 @@ tdm_status tdmi_registry_get(const tdmi_listed_device **list, size_t *count) {
 
 bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen) {
     const device_list *list = atomic_load(&newest);
-    const tdmi_listed_device *devices = list->devices;
-    const size_t device_count = list->count;
     *seen = 0;
-    for (size_t i = 0; i < device_count; i++) {
-        if (devices[i].facts.info.type != TDM_DEVICE_GPU) continue;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->devices[i].facts.info.type != TDM_DEVICE_GPU) continue;
         bool earlier = false;
         for (size_t j = 0; j < i; j++)
             /* a card that another API lists as an accelerator has not been counted */
-            earlier = earlier || (devices[j].facts.info.type == TDM_DEVICE_GPU &&
-                                  tdmi_is_same_device(devices, device_count, i, j));
+            earlier = earlier || (list->devices[j].facts.info.type == TDM_DEVICE_GPU &&
+                                  tdmi_is_same_device(list->devices, list->count, i, j));
         if (earlier) continue;
         if ((*seen)++ == wanted) {
             *index = i;
@@ -218,13 +216,11 @@ static tdm_status not_found(const char *name) {
         return tdmi_fail(TDM_ERROR_NOT_FOUND,
                          "the device's name is empty; NULL is the default one");
     const device_list *list = atomic_load(&newest);
-    const tdmi_listed_device *devices = list->devices;
-    const size_t device_count = list->count;
-    const char **names = tdmi_calloc(device_count + TDM_BACKEND_COUNT, sizeof *names);
+    const char **names = tdmi_calloc(list->count + TDM_BACKEND_COUNT, sizeof *names);
     if (!names) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     size_t count = 0;
-    for (size_t i = 0; i < device_count; i++)
-        names[count++] = devices[i].facts.info.id;
+    for (size_t i = 0; i < list->count; i++)
+        names[count++] = list->devices[i].facts.info.id;
     const tdmi_env *env = tdmi_env_values();
     for (size_t i = 0; i < env->backend_count; i++)
         names[count++] = env->backends[i];
@@ -250,16 +246,14 @@ static const char *why_unavailable(const char *backend) {
 static tdm_status find_in_backend(const char *name, const char *backend, const char *which,
                                   size_t *index) {
     const device_list *list = atomic_load(&newest);
-    const tdmi_listed_device *devices = list->devices;
-    const size_t device_count = list->count;
     unsigned long wanted = 0;
     size_t seen = 0;
     bool by_uuid = strncmp(which, "uuid=", 5) == 0, by_pci = strncmp(which, "pci=", 4) == 0;
     bool gpu = strcmp(backend, "gpu") == 0;
     if ((by_uuid || by_pci) && !gpu) {
-        for (size_t i = 0; i < device_count; i++) {
-            const tdm_device_info *info = &devices[i].facts.info;
-            if (strcmp(devices[i].backend->name, backend) == 0 &&
+        for (size_t i = 0; i < list->count; i++) {
+            const tdm_device_info *info = &list->devices[i].facts.info;
+            if (strcmp(list->devices[i].backend->name, backend) == 0 &&
                 (by_uuid ? tdmi_has_uuid(info, which + 5)
                          : info->pci[0] && tdmi_is_same_word(info->pci, which + 4, SIZE_MAX))) {
                 *index = i;
@@ -273,8 +267,8 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
     if (gpu) {
         if (tdmi_registry_gpu(wanted, index, &seen)) return TDM_OK;
     } else {
-        for (size_t i = 0; i < device_count; i++) {
-            if (strcmp(devices[i].backend->name, backend) != 0) continue;
+        for (size_t i = 0; i < list->count; i++) {
+            if (strcmp(list->devices[i].backend->name, backend) != 0) continue;
             if (seen++ == wanted) {
                 *index = i;
                 return TDM_OK;
