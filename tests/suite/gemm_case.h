@@ -3,8 +3,7 @@
 #ifndef TEST_GEMM_CASE_H
 #define TEST_GEMM_CASE_H
 
-#include "operations/formulas.h"
-#include "support/array.h"
+#include "support/product.h"
 
 typedef struct gemm_case {
     tdm_dtype dtype;
@@ -71,24 +70,8 @@ static bool run_case(const gemm_case *g) {
     options.bias = bias ? &bias->t : NULL;
     options.activation = g->activation;
     options.math = g->math;
-    int64_t batch = g->batch ? g->batch : 1, mn = g->m * g->n;
-    double *want = numbers(c->count), *bound = numbers(c->count);
-    for (int64_t i = 0; i < batch; i++) {
-        ref_gemm r = {g->dtype,
-                      g->m,
-                      g->n,
-                      g->k,
-                      g->transpose_a,
-                      g->transpose_b,
-                      g->alpha,
-                      g->beta,
-                      a->v + (g->one_a ? 0 : i * g->m * g->k),
-                      b->v + (g->one_b ? 0 : i * g->k * g->n),
-                      c->v + i * mn,
-                      bias ? bias->v : NULL,
-                      g->activation};
-        ref_matmul(&r, want + i * mn, bound + i * mn);
-    }
+    double *want, *bound;
+    product_refer(&options, a, b, bias, c, &want, &bound);
     bool right = OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t)) &&
                  ARRAY_CHECK(c, want, g->integers && !g->rounded ? NULL : bound) && ARRAY_SAME(a) &&
                  ARRAY_SAME(b);

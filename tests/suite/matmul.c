@@ -78,12 +78,7 @@ Test(matmul, batches) {
     array *c = array_new(TDM_F32, 4, (int64_t[]){2, 3, 4, 6}, NULL);
     array_uniform(a, -1, 1);
     array_uniform(b, -1, 1);
-    double *want = numbers(c->count), *bound = numbers(c->count);
-    ref_gemm r = {
-        TDM_F32, 24, 6, 5, false, false, 1.0, 0.0, a->v, b->v, c->v, NULL, TDM_ACTIVATION_NONE};
-    ref_matmul(&r, want, bound);
-    OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
-    ARRAY_CHECK(c, want, bound);
+    product_check(NULL, a, b, NULL, c);
 }
 
 /* Bias and every activation after the product, alone and with alpha, beta, batches, and every view that C may be: gaps
@@ -129,19 +124,12 @@ Test(matmul, epilogues_of_interleaved_matrices) {
             array_uniform(a, -1, 1);
             array_uniform(b, -1, 1);
             array_uniform(bias, -1, 1);
-            double *want = numbers(c->count), *bound = numbers(c->count);
-            ref_gemm r = {
-                float_dtypes[d],    3, 4, 5, false, false, 1.0, 0.0, a->v, b->v, NULL, bias->v,
-                TDM_ACTIVATION_SILU};
-            for (int64_t at = 0; at < c->count; at += 12)
-                ref_matmul(&r, want + at, bound + at);
             tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
             options.bias = &bias->t;
             options.activation = TDM_ACTIVATION_SILU;
             const char *provider = NULL;
             OK(tdm_matmul_provider(queue, &options, &a->t, &b->t, &c->t, &provider));
-            OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
-            ARRAY_CHECK(c, want, bound);
+            product_check(&options, a, b, bias, c);
             array_free_all();
         }
     }

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "operations/formulas.h"
-#include "support/array.h"
+#include "support/product.h"
 
 TestSuite(matmul_rounding, .init = device_open, .fini = device_close, TAGS("device lanes"));
 
@@ -68,28 +67,12 @@ static bool multiply(const product *p, array **c, double **want, double **bound)
     array *bias = p->bias != 0 ? columns(p) : NULL;
     array_constant(b, p->b);
     *c = result(p);
-    *want = numbers((*c)->count);
-    *bound = numbers((*c)->count);
-    for (int64_t i = 0; i < p->batch; i++) {
-        const int64_t at = i * p->m * p->n;
-        const ref_gemm r = {.dtype = p->dtype,
-                            .m = p->m,
-                            .n = p->n,
-                            .k = p->k,
-                            .transpose_a = p->transpose_a,
-                            .transpose_b = p->transpose_b,
-                            .alpha = 1,
-                            .a = a->v + i * p->m * p->k,
-                            .b = b->v + i * p->k * p->n,
-                            .bias = bias ? bias->v : NULL,
-                            .activation = p->activation};
-        ref_matmul(&r, *want + at, *bound + at);
-    }
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_a = p->transpose_a;
     options.transpose_b = p->transpose_b;
     options.bias = bias ? &bias->t : NULL;
     options.activation = p->activation;
+    product_refer(&options, a, b, bias, *c, want, bound);
     return OK(tdm_matmul(queue, &options, &a->t, &b->t, &(*c)->t));
 }
 

@@ -53,15 +53,12 @@ Test(matmul_tiles, forms) {
         check_case("%s T%d%d", tdm_dtype_name(tensor_dtypes[i / 4]), transpose_a, transpose_b);
         array_integers(a, -4, 4);
         array_integers(b, -4, 4);
-        double *want = numbers(c->count), *bound = numbers(c->count);
-        const ref_gemm r = {
-            tensor_dtypes[i / 4], M, N, K, transpose_a, transpose_b, 1, 0, a->v, b->v, c->v, NULL,
-            TDM_ACTIVATION_NONE};
-        ref_matmul(&r, want, bound);
         tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
         options.math = TDM_MATH_TF32;
         options.transpose_a = transpose_a;
         options.transpose_b = transpose_b;
+        double *want, *bound;
+        product_refer(&options, a, b, NULL, c, &want, &bound);
         tdm_matmul_tuning tuning = TDM_MATMUL_TUNING_DEFAULTS;
         OK(tdm_matmul_tune(queue, &options, &a->t, &b->t, &c->t, 0.0, &tuning));
         CHECK(tuning.wrong == 0, "%u of %u failed", tuning.wrong, tuning.candidates);

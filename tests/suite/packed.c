@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite/linear_check.h"
 #include "support/folder.h"
+#include "support/product.h"
 
 TestSuite(packed, .init = device_open, .fini = device_close, TAGS("device"));
 
@@ -34,11 +34,8 @@ static void check_product(tdm_dtype dtype, int64_t m, int64_t n, int64_t k, int 
     o.bias = has_bias ? &bias->t : NULL;
     o.activation = (tdm_activation)(number % TDM_ACTIVATION_COUNT);
     if (o.beta == 0) array_constant(c, NAN);
-    const ref_gemm r = {dtype,       m,      n,    k,    false, true,
-                        o.alpha,     o.beta, a->v, w->v, c->v,  has_bias ? bias->v : NULL,
-                        o.activation};
-    double *want = numbers(m * n), *bound = numbers(m * n);
-    ref_matmul(&r, want, bound);
+    double *want, *bound;
+    product_refer(&o, a, w, has_bias ? bias : NULL, c, &want, &bound);
     tdm_tensor packed;
     check_case("%s %lldx%lldx%lld, %d", tdm_dtype_name(dtype), (long long)m, (long long)n,
                (long long)k, number);
