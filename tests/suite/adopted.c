@@ -245,18 +245,16 @@ Test(adopted, not_the_pools) {
     enum { SIZE = 1 << 16 };
     owner o;
     tdm_buffer *buffer = NULL, *others[8] = {NULL};
-    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, now = TDM_MEMORY_STATS_DEFAULTS;
     unsigned char bytes[16], zero[16] = {0};
     if (!own(&o, SIZE)) return;
-    OK(tdm_device_get_memory_stats(device, &before));
+    const tdm_memory_stats before = memory_now(device);
     if (!OK(adopt(&o, SIZE, &buffer))) return;
-    OK(tdm_device_get_memory_stats(device, &now));
+    const tdm_memory_stats now = memory_now(device);
     CHECK(now.in_use == before.in_use && now.reserved == before.reserved, "it is counted");
     OK(tdm_buffer_fill(queue, buffer, 0, SIZE, zero, 16));
     tdm_buffer_release(buffer);
     OK(tdm_queue_finish(queue));
-    OK(tdm_device_get_memory_stats(device, &now));
-    CHECK(now.cached == before.cached, "it is cached");
+    CHECK(memory_now(device).cached == before.cached, "it is cached");
     for (int i = 0; i < 8; i++) {
         OK(tdm_buffer_create(device, SIZE, &others[i]));
         OK(tdm_buffer_fill(queue, others[i], 0, SIZE, "abcdefghijklmnop", 16));

@@ -98,25 +98,8 @@ static operands make(const setting *s) {
     return o;
 }
 
-static double *repeated_mask(const setting *s, const operands *o) {
-    const int64_t all[] = {s->batch, s->heads, s->queries, s->keys};
-    const int64_t count = s->batch * s->heads * s->queries * s->keys;
-    double *repeated = numbers(count);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t rest = i, at = 0, step = 1;
-        for (int d = 3; d >= 0; d--) {
-            if (s->mask & 1 << d) {
-                at += rest % all[d] * step;
-                step *= all[d];
-            }
-            rest /= all[d];
-        }
-        repeated[i] = o->mask->v[at];
-    }
-    return repeated;
-}
-
 static void refer(const setting *s, const operands *o, double *want, double *bound) {
+    const int64_t scores[] = {s->batch, s->heads, s->queries, s->keys};
     const double scale = s->scale != 0 ? s->scale : s->size > 0 ? 1 / sqrt((double)s->size) : 1;
     const ref_attention a = {.dtype = s->dtype,
                              .batch = s->batch,
@@ -131,7 +114,7 @@ static void refer(const setting *s, const operands *o, double *want, double *bou
                              .q = o->q->v,
                              .k = o->k->v,
                              .v = o->v->v,
-                             .mask = o->mask ? repeated_mask(s, o) : NULL,
+                             .mask = o->mask ? array_repeated(o->mask, 4, scores) : NULL,
                              .lengths = s->has_lengths ? s->lengths : NULL,
                              .offsets = s->sequences >= 0 ? s->offsets : NULL,
                              .sequences = s->sequences};
@@ -411,15 +394,12 @@ Test(attention, graph, TAGS("device")) {
 
 /* Row `row` of head `head` of what a queue holds, as it is stored. */
 static void bytes_of(const array *y, int64_t head, int64_t row, unsigned char *bytes) {
-    unsigned char *const now = malloc(y->bytes);
+    const unsigned char *const now = array_bytes(y);
     const int64_t cols = y->t.shape[y->t.ndim - 1], rows = y->t.shape[y->t.ndim - 2];
     const size_t size = tdm_dtype_size(y->t.dtype);
-    if (!now) abort();
-    array_download(y, now);
     for (int64_t c = 0; c < cols; c++)
         memcpy(bytes + (size_t)c * size,
                now + element_offset(&y->t, (head * rows + row) * cols + c), size);
-    free(now);
 }
 
 /* A query's result has the same bits alone, among others, causal or not where it is the last one, cut off by a

@@ -10,8 +10,8 @@
 
 TestSuite(create, .init = device_open, .fini = device_close, TAGS("device lanes"));
 
-/* All elements of t as numbers. */
-static void expect(const tdm_tensor *t, double (*want)(int64_t index)) {
+/* Element i of t is first + i · step. */
+static void expect(const tdm_tensor *t, int64_t first, int64_t step) {
     int64_t count = tdm_tensor_get_count(t);
     size_t size = tdm_dtype_size(t->dtype);
     unsigned char *got = malloc((size_t)count * size + 1), one[8];
@@ -19,48 +19,42 @@ static void expect(const tdm_tensor *t, double (*want)(int64_t index)) {
     memset(got, 0xa5, (size_t)count * size + 1);
     OK(tdm_to_host(queue, t, got));
     for (int64_t i = 0; i < count; i++) {
+        const int64_t want = first + i * step;
         if (dtype_is_float(t->dtype))
-            encode(t->dtype, (long double)want(i), one);
+            encode(t->dtype, (long double)want, one);
         else
-            encode_integer(t->dtype, (uint64_t)(int64_t)want(i), one);
+            encode_integer(t->dtype, (uint64_t)want, one);
         if (memcmp(one, got + (size_t)i * size, size) == 0) continue;
-        CHECK(false, "element %lld is not %g", (long long)i, want(i));
+        CHECK(false, "element %lld is not %lld", (long long)i, (long long)want);
         break;
     }
     CHECK(got[(size_t)count * size] == 0xa5, "a byte past the array was written");
     free(got);
 }
 
-static double zero(int64_t i) { return 0 * (double)i; }
-static double one(int64_t i) { return 1 + 0 * (double)i; }
-static double seven(int64_t i) { return 7 + 0 * (double)i; }
-static double steps(int64_t i) { return 3 + 2 * (double)i; }
-static double down(int64_t i) { return 10 - 4 * (double)i; }
-
 /* zeros, ones, full and arange of every dtype that the device computes with; one release frees
  * their memory. */
 Test(create, constants_and_ranges) {
-    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
-    OK(tdm_device_get_memory_stats(device, &before));
+    const tdm_memory_stats before = memory_now(device);
     for (int d = 0; d < dtype_count; d++) {
         tdm_dtype dtype = dtypes[d];
         tdm_tensor t;
         check_case("%s", tdm_dtype_name(dtype));
-        if (OK(tdm_zeros(queue, dtype, TDM_SHAPE(2, 3), &t))) expect(&t, zero);
+        if (OK(tdm_zeros(queue, dtype, TDM_SHAPE(2, 3), &t))) expect(&t, 0, 0);
         CHECK(t.ndim == 2 && t.shape[0] == 2 && t.shape[1] == 3 && t.strides[0] == 3 &&
                   tdm_tensor_get_device(&t) == device && t.dtype == dtype,
               "not a contiguous 2x3 tensor of the device");
         tdm_tensor_release(&t);
-        if (OK(tdm_ones(queue, dtype, TDM_SHAPE(1000), &t))) expect(&t, one);
+        if (OK(tdm_ones(queue, dtype, TDM_SHAPE(1000), &t))) expect(&t, 1, 0);
         tdm_tensor_release(&t);
-        if (OK(tdm_full(queue, 7, dtype, TDM_SHAPE(3, 1, 5, 2, 2, 1), &t))) expect(&t, seven);
+        if (OK(tdm_full(queue, 7, dtype, TDM_SHAPE(3, 1, 5, 2, 2, 1), &t))) expect(&t, 7, 0);
         tdm_tensor_release(&t);
-        if (OK(tdm_arange(queue, 3, 52, 2, dtype, &t))) expect(&t, steps);
+        if (OK(tdm_arange(queue, 3, 52, 2, dtype, &t))) expect(&t, 3, 2);
         CHECK(t.shape[0] == 25, "%lld elements", (long long)t.shape[0]);
         tdm_tensor_release(&t);
         if (OK(tdm_arange(queue, 10, -21, -4, dtype, &t))) {
             CHECK(t.shape[0] == 8, "%lld elements", (long long)t.shape[0]);
-            expect(&t, down);
+            expect(&t, 10, -4);
             tdm_tensor_release(&t);
         }
         OK(tdm_arange(queue, 5, 5, 1, dtype, &t));
@@ -70,7 +64,7 @@ Test(create, constants_and_ranges) {
         CHECK(tdm_tensor_get_count(&t) == 0 && t.buffer, "an empty tensor");
         tdm_tensor_release(&t);
     }
-    OK(tdm_device_get_memory_stats(device, &after));
+    const tdm_memory_stats after = memory_now(device);
     CHECK(before.in_use == after.in_use, "%llu bytes are still in use",
           (unsigned long long)(after.in_use - before.in_use));
 }
@@ -182,21 +176,11 @@ Test(create, broadcasting) {
         OK(tdm_broadcast_shape(&a->t, &b->t, &ndim, shape));
         CHECK(ndim == y->t.ndim && memcmp(shape, y->t.shape, (size_t)ndim * sizeof *shape) == 0,
               "another shape");
-        double *sum = numbers(y->count + 1), *less = numbers(y->count + 1);
+        const double *of_a = array_repeated(a, ndim, shape), *of_b = array_repeated(b, ndim, shape);
+        double *sum = numbers(y->count), *less = numbers(y->count);
         for (int64_t i = 0; i < y->count; i++) {
-            int64_t rest = i, at[2] = {0, 0}, step[2] = {1, 1};
-            const array *from[2] = {a, b};
-            for (int d = 1; d <= ndim; d++) {
-                int64_t index = rest % y->t.shape[ndim - d];
-                rest /= y->t.shape[ndim - d];
-                for (int k = 0; k < 2; k++) {
-                    int64_t n = d <= from[k]->t.ndim ? from[k]->t.shape[from[k]->t.ndim - d] : 1;
-                    at[k] += (n == 1 ? 0 : index) * step[k];
-                    step[k] *= n;
-                }
-            }
-            sum[i] = a->v[at[0]] + b->v[at[1]];
-            less[i] = a->v[at[0]] - b->v[at[1]];
+            sum[i] = of_a[i] + of_b[i];
+            less[i] = of_a[i] - of_b[i];
         }
         OK(tdm_add(queue, &a->t, &b->t, &y->t));
         ARRAY_CHECK(y, sum, NULL);

@@ -34,33 +34,17 @@ Test(generate, known_answers, TAGS("lanes")) {
     CHECK(generator.next == 4, "next is %llu", (unsigned long long)generator.next);
 }
 
-/* Every byte of the buffer: the elements as `element` writes them, all else as it was. */
-static void check_bytes(const array *y, void (*element)(int64_t index, void *bytes, void *context),
-                        void *context) {
-    unsigned char *now = malloc(y->bytes), *want = malloc(y->bytes);
-    if (!now || !want) abort();
-    memcpy(want, y->image, y->bytes);
+/* Fills y, and checks every byte of its buffer: the elements are the stream's, and all else is as it was. */
+static void check_uniform(uint64_t seed, uint64_t first, double low, double high, array *y) {
+    tdm_generator generator = {seed, first};
+    check_case("%s, %lld elements from %llu of seed %llu in [%g, %g)", tdm_dtype_name(y->t.dtype),
+               (long long)y->count, (unsigned long long)first, (unsigned long long)seed, low, high);
+    if (!OK(tdm_fill_uniform(queue, &generator, low, high, &y->t))) return;
+    CHECK(generator.next == first + (uint64_t)y->count, "next was not moved on");
     for (int64_t i = 0; i < y->count; i++)
-        element(i, want + element_offset(&y->t, i), context);
-    array_download(y, now);
-    for (size_t b = 0; b < y->bytes; b++) {
-        if (now[b] == want[b]) continue;
-        CHECK(false, "byte %zu of %zu is %02x, not %02x", b, y->bytes, now[b], want[b]);
-        break;
-    }
-    free(now);
-    free(want);
-}
-
-typedef struct uniform {
-    uint64_t seed, first;
-    tdm_dtype dtype;
-    double low, high;
-} uniform;
-
-static void uniform_element(int64_t index, void *bytes, void *context) {
-    const uniform *u = context;
-    philox_uniform(u->seed, u->first + (uint64_t)index, u->dtype, u->low, u->high, bytes);
+        philox_uniform(seed, first + (uint64_t)i, y->t.dtype, low, high,
+                       y->image + element_offset(&y->t, i));
+    ARRAY_SAME(y);
 }
 
 static uint64_t random_first(int turn) {
@@ -74,17 +58,11 @@ Test(generate, uniform, TAGS("lanes")) {
     static const int64_t sizes[] = {1, 3, 64, 255, 256, 1000, 4097, 70001};
     for (int d = 0; d < dtype_count; d++) {
         for (int s = 0; s < (small ? 6 : 8); s++) {
-            uniform u = {random_bits(), random_first(s), dtypes[d], 0, 1};
-            if (s % 2) u.low = random_uniform(-3, 3), u.high = u.low + random_uniform(0, 5);
-            array *y = s % 3 == 1 ? array_2d(u.dtype, 3, sizes[s], sizes[s] + 5)
-                                  : array_1d(u.dtype, sizes[s]);
-            check_case("%s, %lld elements from %llu of seed %llu in [%g, %g)",
-                       tdm_dtype_name(u.dtype), (long long)y->count, (unsigned long long)u.first,
-                       (unsigned long long)u.seed, u.low, u.high);
-            tdm_generator generator = {u.seed, u.first};
-            if (!OK(tdm_fill_uniform(queue, &generator, u.low, u.high, &y->t))) continue;
-            CHECK(generator.next == u.first + (uint64_t)y->count, "next was not moved on");
-            check_bytes(y, uniform_element, &u);
+            const double low = s % 2 ? random_uniform(-3, 3) : 0,
+                         high = s % 2 ? low + random_uniform(0, 5) : 1;
+            array *y = s % 3 == 1 ? array_2d(dtypes[d], 3, sizes[s], sizes[s] + 5)
+                                  : array_1d(dtypes[d], sizes[s]);
+            check_uniform(random_bits(), random_first(s), low, high, y);
             array_free_all();
         }
     }
@@ -92,11 +70,8 @@ Test(generate, uniform, TAGS("lanes")) {
 
 /* So many that outputs are streamed and cut into chunks. */
 Test(generate, uniform_large) {
-    uniform u = {random_bits(), random_first(9), TDM_F32, 0, 1};
     array *y = array_1d(TDM_F32, simulator ? 20001 : small ? 300001 : 20000003);
-    tdm_generator generator = {u.seed, u.first};
-    OK(tdm_fill_uniform(queue, &generator, 0, 1, &y->t));
-    check_bytes(y, uniform_element, &u);
+    check_uniform(random_bits(), random_first(9), 0, 1, y);
 }
 
 /* Filled in parts, of any sizes, equals filled whole, for both distributions. */
@@ -121,15 +96,10 @@ Test(generate, parts_equal_whole) {
                 at += n;
             }
             CHECK(a.next == b.next, "the parts moved the generator elsewhere");
-            unsigned char *first = malloc(whole->bytes), *second = malloc(parts->bytes);
-            if (!first || !second) abort();
-            array_download(whole, first);
-            array_download(parts, second);
-            CHECK(memcmp(first + element_offset(&whole->t, 0),
-                         second + element_offset(&parts->t, 0), 2000 * tdm_dtype_size(dtype)) == 0,
+            CHECK(memcmp(array_bytes(whole) + element_offset(&whole->t, 0),
+                         array_bytes(parts) + element_offset(&parts->t, 0),
+                         2000 * tdm_dtype_size(dtype)) == 0,
                   "the parts differ from the whole");
-            free(first);
-            free(second);
             array_free_all();
         }
     }
@@ -145,12 +115,8 @@ Test(generate, moments) {
                    (unsigned long long)generator.seed);
         OK(normal ? tdm_fill_normal(queue, &generator, 3, 2, &y->t)
                   : tdm_fill_uniform(queue, &generator, 0, 1, &y->t));
-        unsigned char *now = malloc(y->bytes);
-        double *v = numbers(n), mean = 0, variance = 0;
-        if (!now) abort();
-        array_download(y, now);
-        array_decode(y, now, v);
-        free(now);
+        const double *const v = array_values(y);
+        double mean = 0, variance = 0;
         for (int64_t i = 0; i < n; i++)
             mean += v[i] / (double)n;
         for (int64_t i = 0; i < n; i++)
@@ -164,20 +130,14 @@ Test(generate, moments) {
     }
 }
 
-typedef struct range {
-    double start, step;
-    tdm_dtype dtype;
-} range;
-
-static void range_element(int64_t index, void *bytes, void *context) {
-    const range *r = context;
-    if (r->dtype == TDM_F64) {
-        double v = fma((double)index, r->step, r->start);
+static void range_element(tdm_dtype dtype, double start, double step, int64_t index, void *bytes) {
+    if (dtype == TDM_F64) {
+        double v = fma((double)index, step, start);
         memcpy(bytes, &v, sizeof v);
-    } else if (dtype_is_float(r->dtype)) {
-        encode(r->dtype, (long double)fmaf((float)index, (float)r->step, (float)r->start), bytes);
+    } else if (dtype_is_float(dtype)) {
+        encode(dtype, (long double)fmaf((float)index, (float)step, (float)start), bytes);
     } else {
-        encode_integer(r->dtype, (uint64_t)((int64_t)r->start + index * (int64_t)r->step), bytes);
+        encode_integer(dtype, (uint64_t)((int64_t)start + index * (int64_t)step), bytes);
     }
 }
 
@@ -185,11 +145,13 @@ Test(generate, range, TAGS("lanes few")) {
     static const double steps[] = {1, -3, 0.1, 1000003};
     for (int d = 0; d < dtype_count; d++) {
         for (int s = 0; s < 4; s++) {
-            range r = {s == 2 ? 0.25 : -5, steps[s], dtypes[d]};
-            array *y = s == 1 ? array_2d(r.dtype, 7, 41, 50) : array_1d(r.dtype, 9001);
-            check_case("%s from %g by %g", tdm_dtype_name(r.dtype), r.start, r.step);
-            if (!OK(tdm_fill_range(queue, r.start, r.step, &y->t))) continue;
-            check_bytes(y, range_element, &r);
+            const double start = s == 2 ? 0.25 : -5;
+            array *y = s == 1 ? array_2d(dtypes[d], 7, 41, 50) : array_1d(dtypes[d], 9001);
+            check_case("%s from %g by %g", tdm_dtype_name(dtypes[d]), start, steps[s]);
+            OK(tdm_fill_range(queue, start, steps[s], &y->t));
+            for (int64_t i = 0; i < y->count; i++)
+                range_element(dtypes[d], start, steps[s], i, y->image + element_offset(&y->t, i));
+            ARRAY_SAME(y);
             array_free_all();
         }
     }

@@ -29,20 +29,17 @@ static void close_others(void) {
 
 /* Does y, on the queue's device, hold x's elements, row-major? */
 static void check_equal(tdm_queue *of, const tdm_tensor *y, const array *x) {
-    size_t size = tdm_dtype_size(x->t.dtype), bytes = (size_t)x->count * size;
-    unsigned char *got = malloc(bytes + 1), *want = malloc(bytes + 1);
-    if (!got || !want) abort();
+    const size_t bytes = (size_t)x->count * tdm_dtype_size(x->t.dtype);
+    unsigned char *got = malloc(bytes + 1);
+    if (!got) abort();
     memset(got, 0xa5, bytes + 1);
     OK(tdm_to_host(of, y, got));
-    for (int64_t i = 0; i < x->count; i++)
-        memcpy(want + (size_t)i * size, x->image + element_offset(&x->t, i), size);
-    CHECK(memcmp(got, want, bytes) == 0, "other bytes arrived");
+    CHECK(memcmp(got, array_elements(x), bytes) == 0, "other bytes arrived");
     CHECK(got[bytes] == 0xa5, "a byte past the array was written");
     CHECK(tdm_tensor_is_contiguous(y) && y->dtype == x->t.dtype && y->ndim == x->t.ndim &&
               memcmp(y->shape, x->t.shape, (size_t)y->ndim * sizeof *y->shape) == 0,
           "not x's shape, contiguous");
     free(got);
-    free(want);
 }
 
 /* There and back between the device under test and every other, each dtype, contiguous, with gaps,
@@ -155,10 +152,9 @@ Test(move, transfers_at_once) {
 Test(move, to_own_device) {
     array *x = array_2d(TDM_F32, 10, 10, 12);
     array_integers(x, 0, 9);
-    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
     tdm_tensor y;
     tdm_transfer *transfer;
-    OK(tdm_device_get_memory_stats(device, &before));
+    const tdm_memory_stats before = memory_now(device);
     if (!OK(tdm_to(queue, &x->t, device, &y))) return;
     CHECK(memcmp(&y, &x->t, sizeof y) == 0, "another view");
     tdm_tensor_release(&y);
@@ -169,7 +165,7 @@ Test(move, to_own_device) {
     CHECK(done, "it is there already");
     tdm_transfer_destroy(transfer);
     tdm_tensor_release(&y);
-    OK(tdm_device_get_memory_stats(device, &after));
+    const tdm_memory_stats after = memory_now(device);
     CHECK(before.in_use == after.in_use && before.allocations == after.allocations,
           "memory was taken");
     ARRAY_SAME(x); /* the array's own reference is left */

@@ -13,34 +13,26 @@
 
 TestSuite(pool, .init = device_open, .fini = device_close, TAGS("device driver kinds"));
 
-static tdm_memory_stats stats_now(void) {
-    tdm_memory_stats s;
-    memset(&s, 0xff, sizeof s);
-    s.size = sizeof s;
-    OK(tdm_device_get_memory_stats(device, &s));
-    return s;
-}
-
 /* in_use, peak, cached, reserved and allocations count what happened; trim gives the cache back. */
 Test(pool, statistics) {
     enum { SIZE = 3000000 };
     OK(tdm_device_trim(device));
-    tdm_memory_stats start = stats_now();
+    tdm_memory_stats start = memory_now(device);
     tdm_buffer *a = NULL, *b = NULL;
     if (!OK(tdm_buffer_create(device, SIZE, &a)) || !OK(tdm_buffer_create(device, SIZE, &b)))
         return;
-    tdm_memory_stats two = stats_now();
+    tdm_memory_stats two = memory_now(device);
     CHECK(two.in_use == start.in_use + 2 * SIZE, "in_use %llu", (unsigned long long)two.in_use);
     CHECK(two.peak >= two.in_use, "peak %llu", (unsigned long long)two.peak);
     CHECK(two.reserved >= two.in_use, "reserved %llu", (unsigned long long)two.reserved);
     CHECK(two.allocations > start.allocations, "no allocation was counted");
     tdm_buffer_retain(a);
     tdm_buffer_release(a);
-    CHECK(stats_now().in_use == two.in_use, "a retained buffer was freed");
+    CHECK(memory_now(device).in_use == two.in_use, "a retained buffer was freed");
     tdm_buffer_release(a);
     tdm_buffer_release(b);
     OK(tdm_queue_finish(queue));
-    tdm_memory_stats none = stats_now();
+    tdm_memory_stats none = memory_now(device);
     CHECK(none.in_use == start.in_use, "in_use %llu", (unsigned long long)none.in_use);
     CHECK(none.peak == two.peak, "peak changed");
     CHECK(none.cached >= 2 * SIZE, "cached %llu", (unsigned long long)none.cached);
@@ -51,13 +43,14 @@ Test(pool, statistics) {
         OK(tdm_buffer_write(queue, a, 0, &i, sizeof i));
         tdm_buffer_release(a);
     }
-    CHECK(stats_now().allocations == two.allocations, "%llu allocations for 50 recycled buffers",
-          (unsigned long long)(stats_now().allocations - two.allocations));
-    CHECK(stats_now().peak == two.peak, "peak changed");
+    CHECK(memory_now(device).allocations == two.allocations,
+          "%llu allocations for 50 recycled buffers",
+          (unsigned long long)(memory_now(device).allocations - two.allocations));
+    CHECK(memory_now(device).peak == two.peak, "peak changed");
 
     check_case("trim");
     OK(tdm_device_trim(device));
-    tdm_memory_stats end = stats_now();
+    tdm_memory_stats end = memory_now(device);
     CHECK(end.cached == 0, "cached %llu after trim", (unsigned long long)end.cached);
     CHECK(end.reserved >= end.in_use && end.reserved <= none.reserved - 2 * SIZE, "reserved %llu",
           (unsigned long long)end.reserved);
@@ -75,14 +68,14 @@ Test(pool, scratch_is_no_peak) {
     array *x = array_1d(TDM_F32, N);
     tdm_buffer *out = NULL, *top = NULL;
     array_integers(x, -1, 1);
-    tdm_memory_stats before = stats_now();
+    tdm_memory_stats before = memory_now(device);
     /* so that as much is held as never before, whatever ran earlier in this process */
     size_t missing = (size_t)(before.peak - before.in_use);
     if (!OK(tdm_buffer_create(device, 64, &out)) ||
         !OK(tdm_buffer_create(device, missing + 64, &top)))
         return;
     tdm_tensor norm = tdm_tensor_1d(out, TDM_F32, 1);
-    tdm_memory_stats held = stats_now();
+    tdm_memory_stats held = memory_now(device);
     CHECK(held.peak == held.in_use, "peak %llu, in_use %llu", (unsigned long long)held.peak,
           (unsigned long long)held.in_use);
     tdm_graph *graph;
@@ -94,7 +87,7 @@ Test(pool, scratch_is_no_peak) {
     OK(tdm_graph_replay(graph));
     OK(tdm_queue_finish(queue));
     tdm_graph_destroy(graph);
-    tdm_memory_stats after = stats_now();
+    tdm_memory_stats after = memory_now(device);
     CHECK(after.in_use == held.in_use, "in_use %llu", (unsigned long long)after.in_use);
     CHECK(after.peak == held.peak, "peak %llu, but %llu bytes were held at most",
           (unsigned long long)after.peak, (unsigned long long)held.peak);
@@ -183,7 +176,7 @@ Test(pool, queues_share_temporaries) {
  * stays usable. */
 Test(pool, too_much) {
     const tdm_device_info *info = tdm_device_get_info(device);
-    tdm_memory_stats before = stats_now();
+    tdm_memory_stats before = memory_now(device);
     size_t sizes[] = {SIZE_MAX, SIZE_MAX - 4095, SIZE_MAX / 2, (size_t)info->max_allocation + 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         check_case("%zu bytes", sizes[i]);
@@ -194,7 +187,7 @@ Test(pool, too_much) {
         CHECK(!buffer, "the failed create left a pointer");
     }
     check_case("after the refusals");
-    CHECK(stats_now().in_use == before.in_use, "a refused buffer is counted");
+    CHECK(memory_now(device).in_use == before.in_use, "a refused buffer is counted");
     tdm_buffer *buffer = NULL;
     if (OK(tdm_buffer_create(device, 1000, &buffer))) {
         OK(tdm_buffer_fill(queue, buffer, 0, 1000, "x", 1));

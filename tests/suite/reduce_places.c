@@ -146,15 +146,14 @@ Test(reduce_places, repeated_in_no_memory) {
     }
     array *row = array_2d(TDM_F32, 1, COLS, COLS), *sums = array_1d(TDM_F32, COLS);
     array *norms = array_1d(TDM_F32, ROWS), *places = array_1d(TDM_I32, COLS);
-    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
     tdm_tensor x;
     array_constant(row, 1);
     OK(tdm_tensor_broadcast(&row->t, 2, (int64_t[]){ROWS, COLS}, &x));
-    OK(tdm_device_get_memory_stats(device, &before));
+    const tdm_memory_stats before = memory_now(device);
     OK(tdm_sum(queue, &x, (int[]){0}, 1, &sums->t));
     OK(tdm_row_norm(queue, TDM_NORM_L1, &x, &norms->t));
     OK(tdm_argmax(queue, &x, 0, &places->t));
-    OK(tdm_device_get_memory_stats(device, &after));
+    const tdm_memory_stats after = memory_now(device);
     CHECK(after.peak - before.in_use < (uint64_t)ROWS * COLS, "%llu bytes more were in use",
           (unsigned long long)(after.peak - before.in_use));
     double want[ROWS];

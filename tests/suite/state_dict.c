@@ -9,12 +9,6 @@
 
 TestSuite(state_dict, .init = device_open, .fini = device_close, TAGS("device"));
 
-static uint64_t in_use(void) {
-    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
-    OK(tdm_device_get_memory_stats(device, &stats));
-    return stats.in_use;
-}
-
 /* Does the dict have this tensor, value by value, under this name? */
 static bool holds(const tdm_state_dict *dict, const char *name, const tdm_tensor *want) {
     tdm_tensor got;
@@ -38,7 +32,7 @@ Test(state_dict, tensors) {
     tdm_buffer *buffers[3] = {NULL};
     for (int i = 0; i < 3; i++)
         if (!OK(tdm_buffer_create(device, 96, &buffers[i]))) return;
-    uint64_t held = in_use();
+    uint64_t held = memory_now(device).in_use;
     tdm_state_dict *dict = NULL;
     if (!OK(tdm_state_dict_create(&dict))) return;
     CHECK(tdm_state_dict_get_count(dict) == 0, "a new dict is not empty");
@@ -62,16 +56,17 @@ Test(state_dict, tensors) {
     check_case("references");
     for (int i = 0; i < 3; i++)
         tdm_buffer_release(buffers[i]);
-    CHECK(in_use() == held, "the dict let a buffer go");
+    CHECK(memory_now(device).in_use == held, "the dict let a buffer go");
     OK(tdm_state_dict_set(dict, "fc.weight", &c));
-    CHECK(in_use() == held - 96, "the replaced tensor is still held");
+    CHECK(memory_now(device).in_use == held - 96, "the replaced tensor is still held");
     CHECK(tdm_state_dict_get_count(dict) == 3 && item_is(dict, 0, "fc.weight", buffers[2]),
           "a replaced tensor changed its place");
     OK(tdm_state_dict_get(dict, "a", &c));
     OK(tdm_state_dict_set(dict, "a", &c)); /* by itself */
     CHECK(holds(dict, "a", &c), "replaced by itself");
     tdm_state_dict_destroy(dict);
-    CHECK(in_use() == held - 3 * 96, "destroying the dict did not free its buffers");
+    CHECK(memory_now(device).in_use == held - 3 * 96,
+          "destroying the dict did not free its buffers");
     tdm_state_dict_destroy(NULL);
     CHECK(tdm_state_dict_get_count(NULL) == 0, "NULL counts");
 }

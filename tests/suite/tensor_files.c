@@ -34,16 +34,6 @@ static array *array_of_bits(tdm_dtype dtype, int ndim, const int64_t *shape,
     return a;
 }
 
-/* The elements row-major, as a file has them. */
-static unsigned char *packed(const array *a) {
-    size_t size = tdm_dtype_size(a->t.dtype);
-    unsigned char *bytes = malloc((size_t)a->count * size + 1);
-    if (!bytes) abort();
-    for (int64_t i = 0; i < a->count; i++)
-        memcpy(bytes + (size_t)i * size, a->image + element_offset(&a->t, i), size);
-    return bytes;
-}
-
 /* The arguments of the progress calls. */
 typedef struct moves {
     uint64_t done, total;
@@ -59,10 +49,14 @@ static tdm_status note_progress(uint64_t done, uint64_t total, void *user) {
     return TDM_OK;
 }
 
+static tdm_file_options noting(moves *m, size_t budget) {
+    return (tdm_file_options){
+        .size = sizeof(tdm_file_options), .budget = budget, .progress = note_progress, .user = m};
+}
+
 static void save(const tdm_state_dict *dict, const char *name, size_t budget) {
     moves m = {0};
-    tdm_file_options options = {
-        .size = sizeof(tdm_file_options), .budget = budget, .progress = note_progress, .user = &m};
+    const tdm_file_options options = noting(&m, budget);
     OK(tdm_save(queue, dict, folder_path(name), &options));
     CHECK(!m.wrong && m.done == m.total, "progress ended at %llu of %llu",
           (unsigned long long)m.done, (unsigned long long)m.total);
@@ -71,8 +65,7 @@ static void save(const tdm_state_dict *dict, const char *name, size_t budget) {
 static tdm_state_dict *load(const char *name, size_t budget) {
     moves m = {0};
     tdm_state_dict *dict = NULL;
-    tdm_file_options options = {
-        .size = sizeof(tdm_file_options), .budget = budget, .progress = note_progress, .user = &m};
+    const tdm_file_options options = noting(&m, budget);
     OK(tdm_load(queue, folder_path(name), &options, &dict));
     CHECK(!m.wrong && m.done == m.total, "progress ended at %llu of %llu",
           (unsigned long long)m.done, (unsigned long long)m.total);
@@ -135,12 +128,11 @@ static void round_trip(array *const *arrays, int count, size_t budget) {
     back = load("f", budget);
     for (int i = 0; i < count && back; i++) {
         const array *a = arrays[i];
-        unsigned char *want = packed(a);
+        const unsigned char *want = array_elements(a);
         snprintf(name, sizeof name, "%d", i);
         check_file(folder_path("f"), name, want, (size_t)a->count * tdm_dtype_size(a->t.dtype));
         check_tensor(back, name, a->t.dtype, a->t.ndim, a->t.shape, want);
         ARRAY_SAME(a);
-        free(want);
     }
     CHECK(tdm_state_dict_get_count(back) == (size_t)count, "%zu tensors of %d came back",
           tdm_state_dict_get_count(back), count);
@@ -329,17 +321,12 @@ Test(tensor_files, parts) {
         OK(tdm_file_find(file, i % 2 ? "x" : "h", &entry));
         array *y = array_new(source->t.dtype, 1, &count, NULL);
         moves m = {0};
-        tdm_file_options options = {.size = sizeof(tdm_file_options),
-                                    .budget = i % 3 ? SMALL_BUDGET : 0,
-                                    .progress = note_progress,
-                                    .user = &m};
+        const tdm_file_options options = noting(&m, i % 3 ? SMALL_BUDGET : 0);
         OK(tdm_file_read(queue, file, entry, first, count, &options, &y->t));
         CHECK(!m.wrong && m.done == (uint64_t)count * element, "progress");
-        unsigned char *want = packed(source);
-        memcpy(y->image + (size_t)y->t.offset * element, want + (size_t)first * element,
-               (size_t)count * element);
+        memcpy(y->image + (size_t)y->t.offset * element,
+               array_elements(source) + (size_t)first * element, (size_t)count * element);
         ARRAY_SAME(y);
-        free(want);
     }
     tdm_file_destroy(file);
 }

@@ -44,6 +44,13 @@ static void end(void) {
 
 TestSuite(tensor_files_refused, .init = start, .fini = end);
 
+static tdm_file_options options_of(tdm_status (*progress)(uint64_t, uint64_t, void *), void *user) {
+    return (tdm_file_options){.size = sizeof(tdm_file_options),
+                              .budget = SMALL_BUDGET,
+                              .progress = progress,
+                              .user = user};
+}
+
 /* "f" is the old one, and nothing else is there. */
 static void check_old(void) {
     tdm_state_dict *old = NULL;
@@ -210,10 +217,7 @@ Test(tensor_files_refused, cancelled) {
     const uint64_t ends[] = {0, COUNT * 2, COUNT * 4};
     for (int i = 0; i < 3; i++) {
         ender e = {.at = ends[i], .status = TDM_ERROR_NOT_FOUND};
-        tdm_file_options options = {.size = sizeof(tdm_file_options),
-                                    .budget = SMALL_BUDGET,
-                                    .progress = end_there,
-                                    .user = &e};
+        const tdm_file_options options = options_of(end_there, &e);
         check_case("ended at %llu bytes", (unsigned long long)ends[i]);
         REFUSED(tdm_save(queue, dict, folder_path("f"), &options), TDM_ERROR_NOT_FOUND,
                 "cancelled|tdm_save");
@@ -221,22 +225,17 @@ Test(tensor_files_refused, cancelled) {
         check_old();
     }
     OK(tdm_save(queue, dict, folder_path("g"), NULL));
-    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
-    OK(tdm_device_get_memory_stats(device, &before));
+    const uint64_t before = memory_now(device).in_use;
     for (int i = 0; i < 3; i++) {
         ender e = {.at = ends[i], .status = TDM_ERROR_UNSUPPORTED};
-        tdm_file_options options = {.size = sizeof(tdm_file_options),
-                                    .budget = SMALL_BUDGET,
-                                    .progress = end_there,
-                                    .user = &e};
+        const tdm_file_options options = options_of(end_there, &e);
         tdm_state_dict *got = dict;
         check_case("load ended at %llu bytes", (unsigned long long)ends[i]);
         REFUSED(tdm_load(queue, folder_path("g"), &options, &got), TDM_ERROR_UNSUPPORTED,
                 "cancelled|tdm_load");
         CHECK(!got, "the output of a cancelled load");
     }
-    OK(tdm_device_get_memory_stats(device, &after));
-    CHECK(before.in_use == after.in_use, "a cancelled load leaks");
+    CHECK(before == memory_now(device).in_use, "a cancelled load leaks");
 }
 
 /* A full disk, played by the limit on a file's size, past which a write is a signal that ends the process. */
@@ -244,7 +243,7 @@ Test(tensor_files_refused, disk_full) {
     struct rlimit limit;
     getrlimit(RLIMIT_FSIZE, &limit);
     struct rlimit less = {70000, limit.rlim_max};
-    tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = SMALL_BUDGET};
+    const tdm_file_options options = options_of(NULL, NULL);
     for (int i = 0; i < 3; i++) {
         less.rlim_cur = i == 0 ? 70000 : i == 1 ? 10 : 0;
         setrlimit(RLIMIT_FSIZE, &less);
@@ -287,10 +286,7 @@ Test(tensor_files_refused, leftovers) {
     static const char old[] = ".tandem-0-7fffffff-1a2b-0.tmp", young[] = ".tandem-0-1-2-1.tmp",
                       locked[] = ".tandem-0-1-2-3.tmp", other[] = ".tandem-0-1-2-3.tmp.bak";
     char machine[32] = "", left[64];
-    tdm_file_options noting = {.size = sizeof(tdm_file_options),
-                               .budget = SMALL_BUDGET,
-                               .progress = note_machine,
-                               .user = machine};
+    const tdm_file_options noting = options_of(note_machine, machine);
     OK(tdm_save(queue, dict, folder_path("f"), &noting));
     snprintf(left, sizeof left, ".tandem-%s-7fffffff-1a2b-0.tmp", machine);
     CHECK(machine[0], "no temporary file");
@@ -301,9 +297,7 @@ Test(tensor_files_refused, leftovers) {
     if (file < 0 || flock(file, LOCK_EX) != 0) abort();
     for (int saves = 0; saves < 2; saves++) {
         tdm_state_dict *got = NULL;
-        tdm_file_options options = {.size = sizeof(tdm_file_options),
-                                    .budget = SMALL_BUDGET,
-                                    .progress = open_file_meanwhile};
+        const tdm_file_options options = options_of(open_file_meanwhile, NULL);
         check_case(saves ? "a save" : "a load");
         file_write(folder_path(left), "x", 1);
         make_old(folder_path(old));
@@ -331,8 +325,7 @@ static tdm_status print_meanwhile(uint64_t done, uint64_t total, void *user) {
 
 Test(tensor_files_refused, closed_streams) {
     tdm_file *file = NULL;
-    const tdm_file_options options = {
-        .size = sizeof(tdm_file_options), .budget = SMALL_BUDGET, .progress = print_meanwhile};
+    const tdm_file_options options = options_of(print_meanwhile, NULL);
     const int kept = dup(STDERR_FILENO);
     if (kept < 0 || close(STDERR_FILENO) != 0) abort();
     const tdm_status status = tdm_save(queue, dict, folder_path("f"), &options);
@@ -375,10 +368,7 @@ Test(tensor_files_refused, cut_short) {
     snprintf(words, sizeof words, "byte 150000|f|%llu",
              (unsigned long long)entry->offset + COUNT * 4);
     ender e = {.at = UINT64_MAX, .cut = folder_path("f")};
-    tdm_file_options options = {.size = sizeof(tdm_file_options),
-                                .budget = SMALL_BUDGET,
-                                .progress = end_there,
-                                .user = &e};
+    const tdm_file_options options = options_of(end_there, &e);
     tdm_state_dict *got = NULL;
     REFUSED(tdm_load(queue, folder_path("f"), &options, &got), TDM_ERROR_IO, words);
     CHECK(!got && e.calls > 0, "the output of a refused load");

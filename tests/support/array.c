@@ -16,10 +16,10 @@ tdm_dtype float_dtypes[4];
 tdm_dtype dtypes[TDM_DTYPE_COUNT];
 int float_dtype_count, dtype_count;
 
-enum { ARRAYS_MOST = 128, NUMBERS_MOST = 256 };
+enum { ARRAYS_MOST = 128, BLOCKS_MOST = 256 };
 static array *arrays[ARRAYS_MOST];
 static int array_count;
-static double *blocks[NUMBERS_MOST];
+static void *blocks[BLOCKS_MOST];
 static int block_count;
 
 /* Host memory is not under test: without it the test ends. */
@@ -117,11 +117,22 @@ int device_others(tdm_device **others, int most) {
     return count;
 }
 
+tdm_memory_stats memory_now(tdm_device *of) {
+    tdm_memory_stats s;
+    memset(&s, 0xff, sizeof s);
+    s.size = sizeof s;
+    OK(tdm_device_get_memory_stats(of, &s));
+    return s;
+}
+
+/* Until array_free_all. */
+static void *keep(void *memory) {
+    if (block_count == BLOCKS_MOST) abort();
+    return blocks[block_count++] = need(memory);
+}
+
 double *numbers(int64_t count) {
-    if (block_count == NUMBERS_MOST) abort();
-    double *block = need(calloc((size_t)(count > 0 ? count : 1), sizeof *block));
-    blocks[block_count++] = block;
-    return block;
+    return keep(calloc((size_t)(count > 0 ? count : 1), sizeof(double)));
 }
 
 void array_free_all(void) {
@@ -219,13 +230,19 @@ static ptrdiff_t step(const tdm_tensor *t) {
     return t->ndim ? (ptrdiff_t)(t->strides[t->ndim - 1] * (int64_t)tdm_dtype_size(t->dtype)) : 0;
 }
 
+static void decode_all(const array *a, const unsigned char *image, double *out) {
+    const int64_t n = run_length(&a->t);
+    for (int64_t i = 0; i < a->count; i += n)
+        decode_run(a->t.dtype, image + element_offset(&a->t, i), step(&a->t), n, out + i);
+}
+
 /* v into the image, and back, so that v has the values after rounding, and of repeated elements the
  * last. */
 static void store(array *a) {
     const int64_t n = run_length(&a->t);
     for (int64_t i = 0; i < a->count; i += n)
         encode_run(a->t.dtype, a->v + i, n, a->image + element_offset(&a->t, i), step(&a->t));
-    array_decode(a, a->image, a->v);
+    decode_all(a, a->image, a->v);
     if (a->count) OK(tdm_buffer_write(queue, a->t.buffer, 0, a->image, a->bytes));
 }
 
@@ -263,18 +280,59 @@ void array_indices(array *a, int64_t n, int64_t named) {
     store(a);
 }
 
-void array_download(const array *a, unsigned char *now) {
+static unsigned char *download(const array *a) {
+    unsigned char *now = need(malloc(a->bytes));
     memset(now, 0x5a, a->bytes);
     OK(tdm_buffer_read(queue, a->t.buffer, 0, now, a->bytes));
+    return now;
 }
 
-void array_decode(const array *a, const unsigned char *now, double *out) {
-    const int64_t n = run_length(&a->t);
-    for (int64_t i = 0; i < a->count; i += n)
-        decode_run(a->t.dtype, now + element_offset(&a->t, i), step(&a->t), n, out + i);
+unsigned char *array_bytes(const array *a) { return keep(download(a)); }
+
+double *array_values(const array *a) {
+    unsigned char *now = download(a);
+    double *values = numbers(a->count);
+    decode_all(a, now, values);
+    free(now);
+    return values;
 }
 
-/* First byte that changed outside the elements of the view, or the number of bytes. */
+unsigned char *array_elements(const array *a) {
+    const size_t size = tdm_dtype_size(a->t.dtype);
+    unsigned char *bytes = keep(malloc((size_t)a->count * size + 1));
+    for (int64_t i = 0; i < a->count; i++)
+        memcpy(bytes + (size_t)i * size, a->image + element_offset(&a->t, i), size);
+    return bytes;
+}
+
+double *array_repeated(const array *a, int ndim, const int64_t *shape) {
+    int64_t count = 1;
+    for (int d = 0; d < ndim; d++)
+        count *= shape[d];
+    double *repeated = numbers(count);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i, at = 0, step_of_a = 1;
+        for (int d = 1; d <= a->t.ndim; d++) {
+            const int64_t extent = a->t.shape[a->t.ndim - d];
+            if (extent > 1) at += rest % shape[ndim - d] * step_of_a;
+            rest /= shape[ndim - d];
+            step_of_a *= extent;
+        }
+        repeated[i] = a->v[at];
+    }
+    return repeated;
+}
+
+/* First byte that is not as it was uploaded, or the number of bytes. */
+static size_t first_changed(const array *a, const unsigned char *now) {
+    if (memcmp(now, a->image, a->bytes) == 0) return a->bytes;
+    size_t at = 0;
+    while (at < a->bytes && now[at] == a->image[at])
+        at++;
+    return at;
+}
+
+/* The same outside the elements of the view. */
 static size_t first_stray(const array *a, unsigned char *now) {
     const size_t size = tdm_dtype_size(a->t.dtype);
     const int64_t n = run_length(&a->t);
@@ -288,19 +346,14 @@ static size_t first_stray(const array *a, unsigned char *now) {
         for (int64_t j = 0; j < n; j++, from += step(&a->t), to += step(&a->t))
             memcpy(to, from, size);
     }
-    if (memcmp(now, a->image, a->bytes) == 0) return a->bytes;
-    size_t at = 0;
-    while (at < a->bytes && now[at] == a->image[at])
-        at++;
-    return at;
+    return first_changed(a, now);
 }
 
 bool array_check(const char *file, int line, const char *name, const array *a, const double *want,
                  const double *bound) {
-    unsigned char *now = need(malloc(a->bytes));
+    unsigned char *now = download(a);
     double *got = need(malloc((size_t)(a->count ? a->count : 1) * sizeof *got));
-    array_download(a, now);
-    array_decode(a, now, got);
+    decode_all(a, now, got);
     int64_t bad = first_difference(got, want, bound, a->count);
     if (bad >= 0) {
         check_fail(file, line, "%s (%s) element %lld of %lld is %.17g, not %.17g within %.3g", name,
@@ -320,10 +373,11 @@ bool array_check(const char *file, int line, const char *name, const array *a, c
 }
 
 bool array_check_same(const char *file, int line, const char *name, const array *a) {
-    unsigned char *now = need(malloc(a->bytes));
-    array_download(a, now);
-    bool same = memcmp(now, a->image, a->bytes) == 0;
-    if (!same) check_fail(file, line, "%s was changed", name);
+    unsigned char *now = download(a);
+    const size_t at = first_changed(a, now);
+    if (at < a->bytes)
+        check_fail(file, line, "%s was changed: byte %zu of %zu is 0x%02x, not 0x%02x", name, at,
+                   a->bytes, now[at], a->image[at]);
     free(now);
-    return same;
+    return at == a->bytes;
 }

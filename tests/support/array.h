@@ -41,6 +41,9 @@ void device_close(void);
 /* Opens all other listed devices, `most` at most. Returns how many; the test fails where there is none. */
 int device_others(tdm_device **others, int most);
 
+/* Its memory at this moment. */
+tdm_memory_stats memory_now(tdm_device *of);
+
 typedef struct array {
     tdm_tensor t;
     unsigned char *image; /* the whole buffer as it was uploaded */
@@ -69,11 +72,9 @@ void array_set(array *a, const double *values);
 /* Sets indices of n rows, which name the first `named` of them; some none, just outside or as far as the dtype goes. */
 void array_indices(array *a, int64_t n, int64_t named);
 
-/* Reads the buffer back into `now` (its size), synchronously. */
-void array_download(const array *a, unsigned char *now);
-
-/* Elements of a downloaded buffer as numbers, row-major. */
-void array_decode(const array *a, const unsigned char *now, double *out);
+/* Reads the whole buffer; and its elements as numbers, row-major. array_free_all frees both. */
+unsigned char *array_bytes(const array *a);
+double *array_values(const array *a);
 
 /* The output holds `want` within `bound` (NULL: exactly), and nothing around it changed. False, and
  * a failure reported, when not. */
@@ -88,8 +89,14 @@ bool array_check_same(const char *file, int line, const char *name, const array 
 /* Memory for references, freed by array_free_all. */
 double *numbers(int64_t count);
 
-/* Releases every array and every numbers() made so far. */
+/* Releases every array, every numbers() and all that was read so far. */
 void array_free_all(void);
+
+/* The values of a, repeated to this shape as operations broadcast it; of numbers(). */
+double *array_repeated(const array *a, int ndim, const int64_t *shape);
+
+/* The elements that a was uploaded with, as stored, row-major; freed by array_free_all. */
+unsigned char *array_elements(const array *a);
 
 /* Byte offset of element `index` (row-major) of a tensor in its buffer. */
 size_t element_offset(const tdm_tensor *t, int64_t index);
