@@ -8,24 +8,15 @@ TestSuite(join, .init = device_open, .fini = device_close);
 
 enum { MOST = 20 };
 
-/* Row-major index of `of`'s element i of a tensor with this shape, split at `dim`. */
-static void split(const tdm_tensor *t, int dim, int64_t i, int64_t *before, int64_t *at,
-                  int64_t *within) {
-    int64_t inner = 1;
-    for (int d = dim + 1; d < t->ndim; d++)
-        inner *= t->shape[d];
-    *within = i % inner;
-    *at = i / inner % t->shape[dim];
-    *before = i / inner / t->shape[dim];
-}
-
+/* Of the row-major elements of y those of x[0] to x[n - 1], side by side along a dimension or stacked. */
 static void put_together(array *const *x, int n, int dim, const tdm_tensor *y, bool stacked,
                          double *want) {
+    int64_t inner = 1;
+    for (int d = dim + 1; d < y->ndim; d++)
+        inner *= y->shape[d];
     for (int64_t i = 0; i < tdm_tensor_get_count(y); i++) {
-        int64_t before, at, within, inner = 1;
-        split(y, dim, i, &before, &at, &within);
-        for (int d = dim + 1; d < y->ndim; d++)
-            inner *= y->shape[d];
+        int64_t at = i / inner % y->shape[dim];
+        const int64_t before = i / inner / y->shape[dim];
         int k = 0;
         if (stacked) {
             k = (int)at;
@@ -34,7 +25,7 @@ static void put_together(array *const *x, int n, int dim, const tdm_tensor *y, b
         for (; !stacked && k < n && at >= x[k]->t.shape[dim]; k++)
             at -= x[k]->t.shape[dim];
         const int64_t extent = stacked ? 1 : x[k]->t.shape[dim];
-        want[i] = x[k]->v[(before * extent + at) * inner + within];
+        want[i] = x[k]->v[(before * extent + at) * inner + i % inner];
     }
 }
 

@@ -2,6 +2,8 @@
 /* Steps of random programs that compute. */
 #include "programs.h"
 
+#include "operations/list.h"
+
 /* ---- the operations that compute ---- */
 
 typedef tdm_status binary(tdm_queue *on, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y);
@@ -69,7 +71,7 @@ void run_rows(const step *st, slot *a, int q) {
     if (!tdm_dtype_is_float(a->t.dtype) || !is_exact(a, false)) return;
     slot *const y = find_output(st->r[3], a, a);
     const bool softmax = st->r[4] % 2;
-    const double e = compute_eps(a->t.dtype), epsilon = 0.01;
+    const double epsilon = 0.01;
     const int64_t cols = a->t.shape[a->t.ndim - 1];
     tell("  %s = %s(%s) on queue %d\n", name_of(y), softmax ? "softmax" : "layer_norm", name_of(a),
          q);
@@ -78,25 +80,11 @@ void run_rows(const step *st, slot *a, int q) {
     if (!ok(softmax ? tdm_softmax(on, &a->t, &y->t)
                     : tdm_layer_norm(on, &a->t, NULL, NULL, epsilon, &y->t)))
         return;
-    elements n = get(a);
-    for (int64_t r = 0; r < tdm_tensor_get_count(&a->t); r += cols) {
-        double *const v = n.v + r, most = -INFINITY, size = 0, sum = 0, mean = 0, variance = 0;
-        for (int64_t j = 0; j < cols; j++) {
-            most = fmax(most, v[j]);
-            size = fmax(size, fabs(v[j]));
-            mean += v[j] / (double)cols;
-        }
-        for (int64_t j = 0; j < cols; j++) {
-            sum += exp(v[j] - most);
-            variance += (v[j] - mean) * (v[j] - mean) / (double)cols;
-        }
-        for (int64_t j = 0; j < cols; j++) {
-            const double far = most - v[j], deviation = sqrt(variance + epsilon);
-            v[j] = softmax ? exp(-far) / sum : (v[j] - mean) / deviation;
-            n.e[r + j] = softmax ? e * (sum_factor(cols) + far) * v[j]
-                                 : e * (8 * size / deviation + sum_factor(cols) * fabs(v[j]));
-        }
-    }
+    const elements x = get(a);
+    elements n = {{0}, {0}};
+    const double *const inputs[OP_OPERANDS] = {x.v};
+    op_refer(op_named(softmax ? "softmax" : "layer_norm"), a->t.dtype,
+             tdm_tensor_get_count(&a->t) / cols, cols, epsilon, inputs, softmax ? 2 : 5, n.v, n.e);
     put(y, &n);
 }
 

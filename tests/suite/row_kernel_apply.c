@@ -18,8 +18,7 @@ Test(row_kernel_apply, softmax, TAGS("compiled texts")) {
         for (size_t l = 0; l < (small ? 5 : sizeof lengths / sizeof *lengths); l++) {
             const int64_t cols = lengths[l];
             const tdm_dtype dtype = float_dtypes[d];
-            const double eps = dtype == TDM_F64 ? 0x1p-52 : 0x1p-23;
-            const bool narrow = dtype == TDM_F16 || dtype == TDM_BF16;
+            const double eps = compute_eps(dtype);
             array *x = array_2d(dtype, ROWS, cols, cols + 8),
                   *y = array_2d(dtype, ROWS, cols, cols);
             double *want = numbers(ROWS * cols), *bound = numbers(ROWS * cols);
@@ -31,7 +30,7 @@ Test(row_kernel_apply, softmax, TAGS("compiled texts")) {
                 for (int64_t j = 0; j < cols; j++) {
                     const int64_t e = i * cols + j;
                     want[e] = exp(x->v[e] - top) * 0.5;
-                    bound[e] = want[e] * 8 * eps + (narrow ? half_ulp(dtype, want[e]) * 1.001 : 0);
+                    bound[e] = stored(dtype, want[e], want[e] * 8 * eps);
                 }
             }
             const tdm_row_kernel exps =
@@ -48,7 +47,7 @@ Test(row_kernel_apply, softmax, TAGS("compiled texts")) {
                 for (int64_t j = 0; j < cols; j++) {
                     const int64_t e = i * cols + j;
                     want[e] = (double)((long double)y->v[e] / sum * (long double)cols);
-                    bound[e] = want[e] * 60 * eps + (narrow ? half_ulp(dtype, want[e]) * 1.001 : 0);
+                    bound[e] = stored(dtype, want[e], want[e] * 60 * eps);
                 }
             }
             const tdm_row_kernel divides =

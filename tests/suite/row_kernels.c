@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "reference/bounds.h"
+#include "operations/formulas.h"
 #include "suite/expression_call.h"
 #include "support/array.h"
 #include "support/contents.h"
@@ -18,50 +18,20 @@ static double start_of(tdm_combine combine) {
     return starts[combine];
 }
 
-static long double combine_two(tdm_combine combine, long double a, long double b) {
-    switch (combine) {
-    case TDM_SUM:
-        return a + b;
-    case TDM_PRODUCT:
-        return a * b;
-    case TDM_MAX:
-        return isnan(a) || a > b ? a : b;
-    default:
-        return isnan(a) || a < b ? a : b;
-    }
-}
-
-/* How far off a combined value may be: a sum as those of reduce.h, and a product is rounded at each factor. */
-static double bound_of(tdm_combine combine, tdm_dtype dtype, int64_t n, double size,
-                       double result) {
-    const double eps = dtype == TDM_F64 ? 0x1p-52 : 0x1p-23;
-    double bound = 0;
-    if (combine == TDM_SUM) bound = sum_factor(n) * eps * size;
-    if (combine == TDM_PRODUCT) bound = (double)(n + 2) * eps * fabs(result);
-    if (dtype == TDM_F16 || dtype == TDM_BF16) bound += half_ulp(dtype, result) * 1.001;
-    return bound;
-}
-
 /* ---- floats ---- */
 
 enum { ROWS = 3 };
 
 static bool check_rows(tdm_kernel *kernel, tdm_dtype dtype, tdm_combine combine, int64_t cols,
                        int64_t stride) {
+    static const ref_reduction reductions[] = {REF_SUM, REF_PRODUCT, REF_MAX, REF_MIN};
     const bool multiplies = combine == TDM_PRODUCT;
     array *x = array_2d(dtype, ROWS, cols, stride), *y = array_1d(dtype, ROWS);
     double want[ROWS], bound[ROWS];
     array_uniform(x, multiplies ? 0.99 : -1, multiplies ? 1.01 : 1.5);
-    for (int i = 0; i < ROWS; i++) {
-        long double all = (long double)start_of(combine);
-        double size = 0;
-        for (int64_t j = 0; j < cols; j++) {
-            all = combine_two(combine, all, (long double)x->v[i * cols + j]);
-            size += fabs(x->v[i * cols + j]);
-        }
-        want[i] = (double)all;
-        bound[i] = bound_of(combine, dtype, cols, size, want[i]);
-    }
+    for (int i = 0; i < ROWS; i++)
+        want[i] =
+            ref_reduce(reductions[combine], dtype, dtype, cols, x->v + i * cols, 1, 0, &bound[i]);
     const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &x->t), TDM_WITH_TENSOR("y", &y->t)};
     check_case("%s of %lld columns, %lld apart, in %s", combines[combine], (long long)cols,
                (long long)stride, tdm_dtype_name(dtype));
@@ -94,13 +64,10 @@ Test(row_kernels, lengths, TAGS("lanes few compiled texts")) {
 Test(row_kernels, long_rows, TAGS("lanes")) {
     const int64_t cols = small ? 70001 : 3000017;
     array *x = array_1d(TDM_F32, cols), *y = array_1d(TDM_F32, 1), *z = array_1d(TDM_F32, 1);
-    long double sum = 0, squares = 0;
     array_uniform(x, 0, 1);
-    for (int64_t j = 0; j < cols; j++) {
-        sum += (long double)x->v[j];
-        squares += (long double)x->v[j] * (long double)x->v[j];
-    }
-    double want = (double)sqrtl(squares / (long double)cols), bound = want * 32 * 0x1p-23;
+    double bound, want = ref_reduce(REF_L2, TDM_F32, TDM_F32, cols, x->v, 1, 0, &bound);
+    want /= sqrt((double)cols);
+    bound = want * 32 * 0x1p-23;
     array *const arrays[] = {x, y}, *const again[] = {x, z};
     const tdm_row_kernel rms =
         TDM_ROW_KERNEL(.map = "x * x", .combine = TDM_SUM, .finish = "sqrt(r / n)");
@@ -114,7 +81,7 @@ Test(row_kernels, long_rows, TAGS("lanes")) {
               (double)second);
     }
     const tdm_row_kernel mean = TDM_ROW_KERNEL(.map = "x", .finish = "r / n");
-    want = (double)(sum / (long double)cols);
+    want = ref_reduce(REF_MEAN, TDM_F32, TDM_F32, cols, x->v, 1, 0, &bound);
     bound = want * 32 * 0x1p-23;
     check_case("mean of %lld columns", (long long)cols);
     if (run_rows(&mean, arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(y, &want, &bound);
@@ -125,12 +92,10 @@ Test(row_kernels, long_rows, TAGS("lanes")) {
 Test(row_kernels, chunks, TAGS("lanes")) {
     const int64_t cols = small ? 1 << 17 : 1 << 20;
     array *const arrays[] = {array_1d(TDM_F32, cols), array_1d(TDM_F32, 1)};
-    double want = 0;
+    double bound;
     fill_row(TDM_F32, CRUMBS, 0, 0, cols, arrays[0]->v);
     array_set(arrays[0], arrays[0]->v);
-    for (int64_t j = 0; j < cols; j++)
-        want += arrays[0]->v[j];
-    const double bound = bound_of(TDM_SUM, TDM_F32, cols, want, want);
+    const double want = ref_reduce(REF_SUM, TDM_F32, TDM_F32, cols, arrays[0]->v, 1, 0, &bound);
     const tdm_row_kernel total = TDM_ROW_KERNEL(.map = "x");
     if (run_rows(&total, arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(arrays[1], &want, &bound);
     array_free_all();

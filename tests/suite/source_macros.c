@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "reference/bounds.h"
 #include "suite/source_call.h"
 
 TestSuite(source_macros, .init = device_open, .fini = device_close,
@@ -24,11 +25,6 @@ static void on_all(const char *what, macro_case *run) {
             array_free_all();
             if (!right) break;
         }
-}
-
-/* Half of the distance to the next number, where that is more than exactly. */
-static double bound_of(tdm_dtype dtype, double want) {
-    return dtype == TDM_F16 || dtype == TDM_BF16 ? half_ulp(dtype, want) * 1.001 : 0;
 }
 
 /* PRODUCT, GROUP_PRODUCT: powers of two, of which no product of some is too large for ACC. */
@@ -93,7 +89,7 @@ static bool check_two(tdm_dtype dtype, int64_t cols) {
         for (int64_t j = 0; j < cols; j++) {
             want_y[row * cols + j] = 2 * v[j] + largest;
             want_z[row * cols + j] = sum + (double)cols;
-            bound[row * cols + j] = bound_of(dtype, sum + (double)cols);
+            bound[row * cols + j] = stored(dtype, sum + (double)cols, 0);
         }
     }
     return RUN_SOURCE(text, "two", IN("x", x), OUT("y", y), OUT("z", z)) &&
@@ -199,7 +195,7 @@ static bool check_far(tdm_dtype dtype, int64_t cols) {
         want[i] = 1;
     for (int row = 0; row < ROWS; row++) {
         want_z[row] = (double)cols;
-        bound[row] = bound_of(dtype, (double)cols);
+        bound[row] = stored(dtype, (double)cols, 0);
     }
     return RUN_SOURCE(text, "far", OUT("y", y), OUT("z", z)) && ARRAY_CHECK(y, want, NULL) &&
            ARRAY_CHECK(z, want_z, bound);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/bounds.h"
 #include "suite/source_call.h"
 
 TestSuite(source_page, .init = device_open, .fini = device_close, TAGS("lanes compiler compiled"));
@@ -49,13 +50,6 @@ typedef struct shape {
     int64_t rows, cols;
 } shape;
 
-static double eps_of(tdm_dtype dtype) { return dtype == TDM_F64 ? 0x1p-52 : 0x1p-23; }
-
-/* A stored value is rounded once; `error` came before. */
-static double bound_of(tdm_dtype dtype, double want, double error) {
-    return error + (dtype == TDM_F16 || dtype == TDM_BF16 ? half_ulp(dtype, want) * 1.001 : 0);
-}
-
 static array *random_2d(tdm_dtype dtype, int64_t rows, int64_t cols) {
     array *made = array_2d(dtype, rows, cols, cols + 3);
     array_uniform(made, -2, 2);
@@ -83,7 +77,7 @@ static bool check_scale(const char *text, tdm_dtype dtype, shape s) {
     double *want = numbers(x->count), *bound = numbers(x->count);
     for (int64_t i = 0; i < x->count; i++) {
         want[i] = 0.75 * x->v[i];
-        bound[i] = bound_of(dtype, want[i], fabs(want[i]) * eps_of(dtype));
+        bound[i] = stored(dtype, want[i], fabs(want[i]) * compute_eps(dtype));
     }
     return RUN_SOURCE(text, "scale", IN("x", x), OUT("y", y), NUMBER("s", 0.75)) &&
            ARRAY_CHECK(y, want, bound) && ARRAY_SAME(x);
@@ -101,7 +95,7 @@ static bool check_row_sum(const char *text, tdm_dtype dtype, shape s) {
             size += fabs(x->v[r * s.cols + j]);
         }
         want[r] = (double)sum;
-        bound[r] = bound_of(dtype, want[r], size * 80 * eps_of(dtype));
+        bound[r] = stored(dtype, want[r], size * 80 * compute_eps(dtype));
     }
     return RUN_SOURCE(text, "row_sum", IN("x", x), OUT("sums", sums)) &&
            ARRAY_CHECK(sums, want, bound);
@@ -118,7 +112,7 @@ static bool check_softmax(const char *text, tdm_dtype dtype, shape s) {
         for (int64_t j = r; j < r + s.cols; j++) {
             want[j] = (double)(expl((long double)x->v[j]) / sum);
             /* the sum is of up to 9001 terms in one block */
-            bound[j] = bound_of(dtype, want[j], want[j] * 400 * eps_of(dtype));
+            bound[j] = stored(dtype, want[j], want[j] * 400 * compute_eps(dtype));
         }
     }
     return RUN_SOURCE(text, "softmax", IN("x", x), OUT("y", y)) && ARRAY_CHECK(y, want, bound);
@@ -147,7 +141,7 @@ static bool check_heat(const char *text, tdm_dtype dtype, shape s) {
             const double right = j + 1 < s.cols ? row[j + 1] : here;
             const int64_t at = i * s.cols + j;
             want[at] = here + 0.2 * (above + below + left + right - 4 * here);
-            bound[at] = bound_of(dtype, want[at], 32 * eps_of(dtype));
+            bound[at] = stored(dtype, want[at], 32 * compute_eps(dtype));
         }
     return RUN_SOURCE(text, "heat", OUT("y", y), IN("x", x), NUMBER("rate", 0.2)) &&
            ARRAY_CHECK(y, want, bound);
@@ -167,7 +161,7 @@ static bool check_matrix_vector(const char *text, tdm_dtype dtype, shape s) {
             size += fabs(a->v[r * s.cols + j] * v->v[j]);
         }
         want[r] = (double)sum;
-        bound[r] = bound_of(dtype, want[r], size * 80 * eps_of(dtype));
+        bound[r] = stored(dtype, want[r], size * 80 * compute_eps(dtype));
     }
     return RUN_SOURCE(text, "matrix_vector", IN("A", a), IN("v", v), OUT("y", y)) &&
            ARRAY_CHECK(y, want, bound);
@@ -188,7 +182,7 @@ static bool check_standardise(const char *text, tdm_dtype dtype, shape s) {
         const long double factor = 1 / sqrtl(squares / (long double)s.cols + 0.01L);
         for (int64_t j = r; j < r + s.cols; j++) {
             want[j] = (double)(((long double)y->v[j] - mean) * factor);
-            bound[j] = bound_of(dtype, want[j], 2000 * eps_of(dtype));
+            bound[j] = stored(dtype, want[j], 2000 * compute_eps(dtype));
         }
     }
     return RUN_SOURCE(text, "standardise", OUT("y", y), NUMBER("epsilon", 0.01)) &&
@@ -223,7 +217,7 @@ static bool check_distances(const char *text, tdm_dtype dtype, shape s) {
             for (int k = 0; k < D; k++)
                 sum += pow(a->v[i * D + k] - b->v[j * D + k], 2);
             want[i * s.cols + j] = sqrt(sum);
-            bound[i * s.cols + j] = bound_of(dtype, sqrt(sum), 16 * sqrt(sum) * eps_of(dtype));
+            bound[i * s.cols + j] = stored(dtype, sqrt(sum), 16 * sqrt(sum) * compute_eps(dtype));
         }
     return RUN_SOURCE(text, "distances", OUT("y", y), IN("a", a), IN("b", b)) &&
            ARRAY_CHECK(y, want, bound);
@@ -243,7 +237,7 @@ static bool check_pictures(const char *text, tdm_dtype dtype, shape s) {
             const bool exists = from >= 0 && from < (double)PICTURES;
             const double byte = exists ? bytes->v[(int64_t)from * s.cols + j] : 51;
             want[i * s.cols + j] = byte / 255 - 0.5;
-            bound[i * s.cols + j] = bound_of(dtype, byte / 255 - 0.5, 3 * eps_of(dtype));
+            bound[i * s.cols + j] = stored(dtype, byte / 255 - 0.5, 3 * compute_eps(dtype));
         }
     return RUN_SOURCE(text, "pictures", OUT("y", y), IN_OF("bytes", bytes), IN_OF("which", which),
                       NUMBER("mean", 0.5), INTEGER("missing", 51)) &&
