@@ -5,15 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "operations/formulas.h"
-#include "support/array.h"
+#include "support/reduced.h"
 
 TestSuite(cumsum, .init = device_open, .fini = device_close, TAGS("kernels"));
-
-static tdm_dtype sums_of(tdm_dtype dtype) {
-    if (dtype_is_float(dtype)) return dtype;
-    return dtype == TDM_U64 ? TDM_U64 : TDM_I64;
-}
 
 typedef tdm_status scan(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor *y);
 
@@ -89,7 +83,7 @@ Test(cumsum, shapes, TAGS("lanes few")) {
                 const int dim = i / 2, wide = i % 2;
                 const bool is_narrow = dtype_is_float(dtypes[d]) && dtype_size(dtypes[d]) == 2;
                 if (wide ? !is_narrow : !in_turn(d + s + dim)) continue;
-                const tdm_dtype to = wide ? TDM_F32 : sums_of(dtypes[d]);
+                const tdm_dtype to = wide ? TDM_F32 : reduced_dtype(REF_SUM, dtypes[d]);
                 array *x = array_new(dtypes[d], shapes[s].ndim, shapes[s].shape, NULL);
                 array *y = array_new(to, shapes[s].ndim, shapes[s].shape, NULL);
                 set_elements(x);
@@ -104,7 +98,7 @@ Test(cumsum, products, TAGS("few")) {
     for (int d = 0; d < dtype_count; d++)
         for (int s = d % 3; s < (small ? SMALL_SHAPES : SHAPES); s += 3)
             for (int dim = 0; dim < shapes[s].ndim; dim++) {
-                const tdm_dtype to = sums_of(dtypes[d]);
+                const tdm_dtype to = reduced_dtype(REF_SUM, dtypes[d]);
                 array *x = array_new(dtypes[d], shapes[s].ndim, shapes[s].shape, NULL);
                 array *y = array_new(to, shapes[s].ndim, shapes[s].shape, NULL);
                 set_factors(x);
@@ -130,7 +124,7 @@ Test(cumsum, strides) {
     for (size_t d = 0; d < sizeof some / sizeof *some; d++)
         for (int i = 0; i < (small ? 60 : 320); i++) {
             array *x = array_any_strides(some[d], 4, shape, true);
-            array *y = array_any_strides(sums_of(some[d]), 4, shape, false);
+            array *y = array_any_strides(reduced_dtype(REF_SUM, some[d]), 4, shape, false);
             set_elements(x);
             const bool right = cumsum_case(x, i % 4, y);
             array_free_all();
@@ -169,15 +163,9 @@ Test(cumsum, limits_of_integers) {
         const tdm_dtype dtype = (tdm_dtype)d;
         if (dtype_is_float(dtype) || dtype == TDM_BOOL || tdm_dtype_size(dtype) == 8) continue;
         if (!is_chosen(dtype)) continue;
-        enum { ROWS = 5, COLS = 77 };
-        const bool is_signed = dtype == TDM_I8 || dtype == TDM_I16 || dtype == TDM_I32;
-        array *x = array_2d(dtype, ROWS, COLS, COLS);
-        array_integers(x, is_signed ? -100 : 0, 100);
-        x->v[COLS + 3] = dtype_max(dtype);
-        x->v[2 * COLS + 76] = is_signed ? -dtype_max(dtype) - 1 : 0;
-        array_set(x, x->v);
+        array *x = array_limits(dtype);
         for (int dim = 0; dim < 2; dim++)
-            cumsum_case(x, dim, array_2d(TDM_I64, ROWS, COLS, COLS));
+            cumsum_case(x, dim, array_new(TDM_I64, 2, x->t.shape, NULL));
         array_free_all();
     }
     check_case("bytes of bools");
@@ -204,18 +192,9 @@ Test(cumsum, limits_of_integers) {
 Test(cumsum, accurate_at_any_length) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int in_columns = 0; in_columns < 2; in_columns++) {
-            const int64_t n = small ? 3000 : 300000;
-            array *x = in_columns ? array_2d(float_dtypes[d], n, 2, 2)
-                                  : array_2d(float_dtypes[d], 2, n, n);
+            array *x = array_cancelling(float_dtypes[d], in_columns, small ? 3000 : 300000);
             array *y =
                 array_new(float_dtypes[d] == TDM_F64 ? TDM_F64 : TDM_F32, 2, x->t.shape, NULL);
-            array_uniform(x, 1.0, 2.0);
-            for (int64_t g = 0; g < 2; g++)
-                for (int64_t i = 0; i < n / 2; i++) {
-                    const int64_t from = in_columns ? i * 2 + g : g * n + i;
-                    x->v[in_columns ? (i + n / 2) * 2 + g : g * n + i + n / 2] = -x->v[from];
-                }
-            array_set(x, x->v);
             cumsum_case(x, in_columns ? 0 : 1, y);
             array_free_all();
         }

@@ -138,16 +138,7 @@ Test(reduce, limits_of_integers) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
         const tdm_dtype dtype = (tdm_dtype)d;
         if (dtype_is_float(dtype) || dtype == TDM_BOOL || !is_chosen(dtype)) continue;
-        enum { ROWS = 5, COLS = 77 };
-        const bool is_signed =
-            dtype == TDM_I8 || dtype == TDM_I16 || dtype == TDM_I32 || dtype == TDM_I64;
-        array *x = array_2d(dtype, ROWS, COLS, COLS);
-        array_integers(x, is_signed ? -100 : 0, 100);
-        const double most = dtype_max(dtype), least = is_signed ? -most - 1 : 0;
-        /* of 64 bits the largest double below the most */
-        x->v[COLS + 3] = dtype == TDM_I64 ? 0x1p63 - 1024 : dtype == TDM_U64 ? 0x1p64 - 2048 : most;
-        x->v[2 * COLS + 76] = least;
-        array_set(x, x->v);
+        array *x = array_limits(dtype);
         for (unsigned dims = 1; dims < 4; dims++) {
             reduce_case(REF_MAX, x, dims, dtype, WITHOUT_DIMS, 0);
             reduce_case(REF_MIN, x, dims, dtype, WITHOUT_DIMS, 0);
@@ -167,17 +158,7 @@ Test(reduce, limits_of_integers) {
 Test(reduce, sums_that_cancel) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int in_columns = 0; in_columns < 2; in_columns++) {
-            const int64_t n = small ? 3000 : 300000;
-            array *x = in_columns ? array_2d(float_dtypes[d], n, 2, 2)
-                                  : array_2d(float_dtypes[d], 2, n, n);
-            array_uniform(x, 1.0, 2.0);
-            /* each element's negative follows half a row later */
-            for (int64_t g = 0; g < 2; g++)
-                for (int64_t i = 0; i < n / 2; i++) {
-                    const int64_t from = in_columns ? i * 2 + g : g * n + i;
-                    x->v[in_columns ? (i + n / 2) * 2 + g : g * n + i + n / 2] = -x->v[from];
-                }
-            array_set(x, x->v);
+            array *x = array_cancelling(float_dtypes[d], in_columns, small ? 3000 : 300000);
             reduce_case(REF_SUM, x, in_columns ? 1 : 2, float_dtypes[d], WITHOUT_DIMS, 0);
             array_free_all();
         }

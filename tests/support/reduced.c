@@ -21,6 +21,30 @@ bool reduction_takes(ref_reduction what, tdm_dtype dtype) {
     return dtype_is_float(dtype) || what == REF_SUM || what == REF_PRODUCT || what >= REF_MAX;
 }
 
+array *array_cancelling(tdm_dtype dtype, bool in_columns, int64_t n) {
+    array *x = in_columns ? array_2d(dtype, n, 2, 2) : array_2d(dtype, 2, n, n);
+    array_uniform(x, 1.0, 2.0);
+    for (int64_t g = 0; g < 2; g++)
+        for (int64_t i = 0; i < n / 2; i++) {
+            const int64_t from = in_columns ? i * 2 + g : g * n + i;
+            x->v[in_columns ? (i + n / 2) * 2 + g : g * n + i + n / 2] = -x->v[from];
+        }
+    array_set(x, x->v);
+    return x;
+}
+
+array *array_limits(tdm_dtype dtype) {
+    enum { ROWS = 5, COLS = 77 };
+    const bool is_signed = rounded(dtype, -1.0) < 0;
+    array *x = array_2d(dtype, ROWS, COLS, COLS);
+    array_integers(x, is_signed ? -100 : 0, 100);
+    const double most = dtype_max(dtype), least = is_signed ? -most - 1 : 0;
+    x->v[COLS + 3] = dtype == TDM_I64 ? 0x1p63 - 1024 : dtype == TDM_U64 ? 0x1p64 - 2048 : most;
+    x->v[2 * COLS + 76] = least;
+    array_set(x, x->v);
+    return x;
+}
+
 double *gathered(const array *x, unsigned dims, int64_t *count, int64_t *n) {
     *count = *n = 1;
     for (int d = 0; d < x->t.ndim; d++)

@@ -17,6 +17,13 @@ tdm_dtype reduced_dtype(ref_reduction what, tdm_dtype dtype);
 /* Does the library have it for this dtype? */
 bool reduction_takes(ref_reduction what, tdm_dtype dtype);
 
+/* Two rows or columns of n elements, the second half of which are the negatives of the first. */
+array *array_cancelling(tdm_dtype dtype, bool in_columns, int64_t n);
+
+/* 5 rows of 77 integers, negative ones where there are such, with the most and the least of the dtype; of 64 bits the
+ * largest double below the most. */
+array *array_limits(tdm_dtype dtype);
+
 /* Copies x so that the elements of one result lie side by side: results in the order of the rest of x's shape,
  * `count` of them, of n elements each. dims: bit d set where dimension d is reduced. */
 double *gathered(const array *x, unsigned dims, int64_t *count, int64_t *n);
