@@ -6,33 +6,11 @@
 
 #include "array.h"
 
-const char *const content_names[CONTENTS] = {"plain",
-                                             "an outlier",
-                                             "a part that is 0",
-                                             "zeros",
-                                             "an infinity at the end",
-                                             "two infinities",
-                                             "a NaN at the beginning",
-                                             "a NaN anywhere",
-                                             "special values",
-                                             "crumbs",
-                                             "faint",
-                                             "a constant",
-                                             "a mean far from 0",
-                                             "leaning sums",
-                                             "drift",
-                                             "roots of crumbs",
-                                             "a part that is huge",
-                                             "tiny",
-                                             "tiny but for one element",
-                                             "parts of sizes far apart",
-                                             "on the brink of overflow",
-                                             "two levels",
-                                             "subnormals",
-                                             "elements far apart",
-                                             "masked",
-                                             "rising",
-                                             "logarithms of crumbs"};
+const char *const content_names[CONTENTS] = {
+#define CONTENT(NAME, name) name,
+    CONTENT_LIST(CONTENT)
+#undef CONTENT
+};
 
 double least_result(void) {
     static double least = -1.0;

@@ -5,39 +5,46 @@
 
 #include "operations/operation.h"
 
+/* Each with its name. */
+#define CONTENT_LIST(X)                                                                            \
+    X(PLAIN, "plain")                                                                              \
+    X(OUTLIER, "an outlier") /* one element, anywhere */                                           \
+    X(ZERO_PART, "a part that is 0")                                                               \
+    X(ZEROS, "zeros")                                                                              \
+    X(LAST_INFINITY, "an infinity at the end")                                                     \
+    X(INFINITIES, "two infinities") /* of either sign, anywhere */                                 \
+    X(FIRST_NAN, "a NaN at the beginning")                                                         \
+    X(ANY_NAN, "a NaN anywhere") /* of any bits */                                                 \
+    /* of operations on elements: zeros of both signs, infinities, numbers that overflow f16 */    \
+    X(SPECIALS, "special values")                                                                  \
+    /* of those that make something of several elements: 1 and halves of its last place, in */     \
+    /* long rows among zeros; products and squares below half of the least subnormal number */     \
+    X(CRUMBS, "crumbs")                                                                            \
+    X(FAINT, "faint")                                                                              \
+    /* with OP_MEANS */                                                                            \
+    X(CONSTANT, "a constant")                                                                      \
+    X(FAR_MEAN, "a mean far from 0") /* and little noise */                                        \
+    X(LEANING, "leaning sums") /* on a coarse grid, the first element off it: all round alike */   \
+    X(DRIFT, "drift")          /* a step half-way, and a first element far from both halves */     \
+    X(ROOT_CRUMBS, "roots of crumbs") /* of either sign; with OP_SQUARES, too */                   \
+    /* with OP_SQUARES */                                                                          \
+    X(HUGE_PART, "a part that is huge") /* squares overflow, in one chunk alone */                 \
+    X(TINY, "tiny")                     /* squares vanish, everywhere */                           \
+    X(TINY_BUT_ONE, "tiny but for one element")                                                    \
+    X(TINY_PARTS, "parts of sizes far apart")                                                      \
+    X(BRINK, "on the brink of overflow") /* squares overflow in the row's sum, in no chunk's */    \
+    X(LEVELS, "two levels")     /* so far apart that only a term between two chunks overflows */   \
+    X(SUBNORMALS, "subnormals") /* for f32 */                                                      \
+    /* with OP_EXPONENTS */                                                                        \
+    X(FAR_APART, "elements far apart") /* by hundreds, or thousands where the dtype has them */    \
+    X(MASKED, "masked")                /* -Inf but for some in the middle */                       \
+    X(RISING, "rising")                /* each element the largest so far */                       \
+    X(LOG_CRUMBS, "logarithms of crumbs")
+
 typedef enum content {
-    PLAIN,
-    OUTLIER,       /* one element, anywhere */
-    ZERO_PART,     /* a part of the row is 0 */
-    ZEROS,         /* all of it */
-    LAST_INFINITY, /* the last element */
-    INFINITIES,    /* of either sign, two anywhere */
-    FIRST_NAN,     /* the first */
-    ANY_NAN,       /* one anywhere, of any bits */
-    SPECIALS, /* zeros of both signs, numbers that overflow f16, infinities; of operations on elements */
-    CRUMBS, /* 1 and halves of its last place, in long rows among zeros; of operations that make something of several
-             * elements */
-    FAINT, /* products and squares are less than half of the smallest subnormal number; of the same operations */
-    /* with OP_MEANS */
-    CONSTANT,
-    FAR_MEAN, /* and little noise */
-    LEANING, /* a coarse grid and a first element off it, so that differences from it round in one direction */
-    DRIFT,       /* the second half a little above the first, and a first element far from both */
-    ROOT_CRUMBS, /* of such squares, of either sign; with OP_SQUARES, too */
-    /* with OP_SQUARES */
-    HUGE_PART,    /* squares overflow, in one chunk alone */
-    TINY,         /* squares vanish, everywhere */
-    TINY_BUT_ONE, /* … but for one element */
-    TINY_PARTS,   /* parts of the row are of sizes far apart */
-    BRINK,        /* the sum of a row's squares overflows, but that of no chunk's */
-    LEVELS,       /* two halves, so far apart that only a term between two chunks overflows */
-    SUBNORMALS,   /* … for f32 */
-    /* with OP_EXPONENTS */
-    FAR_APART,  /* hundreds apart, thousands where the dtype has them */
-    MASKED,     /* -Inf but for some in the middle */
-    RISING,     /* each element the largest so far */
-    LOG_CRUMBS, /* the logarithms of CRUMBS */
-    CONTENTS
+#define CONTENT(NAME, name) NAME,
+    CONTENT_LIST(CONTENT) CONTENTS
+#undef CONTENT
 } content;
 
 extern const char *const content_names[CONTENTS];
