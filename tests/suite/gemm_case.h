@@ -13,6 +13,7 @@ typedef struct gemm_case {
     int64_t pad;                 /* leading dimensions are that much longer than needed */
     int64_t pad_c;               /* that of C by this as well */
     int64_t batch;               /* 0: no batch dimension */
+    int64_t heads;               /* 0: none; else a view is one of [batch, rows, heads, cols] */
     bool one_a, one_b;           /* without the batch dimension: the matrix is repeated */
     double alpha, beta;
     bool bias;
@@ -30,6 +31,11 @@ static array *matrix(const gemm_case *g, bool one, int64_t rows, int64_t cols, b
     int64_t shape[3] = {g->batch, rows, cols};
     int64_t strides[3] = {size, view ? 1 : lead, view ? lead : 1};
     bool batched = g->batch > 0 && !one;
+    if (batched && g->heads > 0) {
+        const int64_t of_heads[] = {g->batch, g->heads, rows, cols};
+        const int64_t apart[] = {rows * g->heads * cols, cols, g->heads * cols, 1};
+        return array_new(g->dtype, 4, of_heads, view ? apart : NULL);
+    }
     return array_new(g->dtype, batched ? 3 : 2, shape + !batched, strides + !batched);
 }
 
@@ -41,12 +47,13 @@ static void fill_input(const gemm_case *g, array *a) {
 }
 
 static bool run_case(const gemm_case *g) {
-    check_case("%s %lldx%lldx%lld T%d%d view %d%d%d pad %lld batch %lld one %d%d alpha %g beta %g "
-               "bias %d %s pad of C %lld math %d",
-               tdm_dtype_name(g->dtype), (long long)g->m, (long long)g->n, (long long)g->k,
-               g->transpose_a, g->transpose_b, g->view_a, g->view_b, g->view_c, (long long)g->pad,
-               (long long)g->batch, g->one_a, g->one_b, g->alpha, g->beta, g->bias,
-               tdm_activation_name(g->activation), (long long)g->pad_c, (int)g->math);
+    check_case(
+        "%s %lldx%lldx%lld T%d%d view %d%d%d pad %lld batch %lldx%lld one %d%d alpha %g beta %g "
+        "bias %d %s pad of C %lld math %d",
+        tdm_dtype_name(g->dtype), (long long)g->m, (long long)g->n, (long long)g->k, g->transpose_a,
+        g->transpose_b, g->view_a, g->view_b, g->view_c, (long long)g->pad, (long long)g->batch,
+        (long long)g->heads, g->one_a, g->one_b, g->alpha, g->beta, g->bias,
+        tdm_activation_name(g->activation), (long long)g->pad_c, (int)g->math);
     /* In the reverse order: PoCL 3.1 sorts the buffers of a native kernel by age, and so gave it their addresses in the
      * wrong places. */
     array *c = matrix(g, false, g->m, g->n, g->view_c, g->pad + g->pad_c);

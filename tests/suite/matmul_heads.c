@@ -5,70 +5,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/product.h"
+#include "gemm_case.h"
 
 TestSuite(matmul_heads, .init = device_open, .fini = device_close, TAGS("lanes"));
-
-/* [batch, heads, tokens, cols], as a view of [batch, tokens, heads, cols] or contiguous. */
-static array *heads_new(tdm_dtype dtype, const int64_t *shape, bool view) {
-    const int64_t heads = shape[1], tokens = shape[2], cols = shape[3];
-    const int64_t strides[] = {tokens * heads * cols, cols, heads * cols, 1};
-    return array_new(dtype, 4, shape, view ? strides : NULL);
-}
-
-typedef struct heads_case {
-    tdm_dtype dtype;
-    int64_t batch, heads, m, n, k;
-    bool view_a, view_b, view_c, one_b, bias;
-    double alpha, beta;
-} heads_case;
-
-/* C = alpha A Bᵀ + beta C, each head against the reference. */
-static bool run_case(const heads_case *h) {
-    check_case("%s %lldx%lld heads of %lldx%lldx%lld, views %d %d %d, one b %d, bias %d, alpha %g, "
-               "beta %g",
-               tdm_dtype_name(h->dtype), (long long)h->batch, (long long)h->heads, (long long)h->m,
-               (long long)h->n, (long long)h->k, h->view_a, h->view_b, h->view_c, h->one_b, h->bias,
-               h->alpha, h->beta);
-    const int64_t a_shape[] = {h->batch, h->heads, h->m, h->k};
-    const int64_t b_shape[] = {h->batch, h->heads, h->n, h->k};
-    const int64_t c_shape[] = {h->batch, h->heads, h->m, h->n};
-    array *a = heads_new(h->dtype, a_shape, h->view_a);
-    array *b =
-        h->one_b ? array_2d(h->dtype, h->n, h->k, h->k) : heads_new(h->dtype, b_shape, h->view_b);
-    array *c = heads_new(h->dtype, c_shape, h->view_c);
-    array *bias = h->bias ? array_1d(h->dtype, h->n) : NULL;
-    array_uniform(a, -1.0, 1.0);
-    array_uniform(b, -1.0, 1.0);
-    array_uniform(c, -1.0, 1.0);
-    if (bias) array_uniform(bias, -1.0, 1.0);
-    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-    options.transpose_b = true;
-    options.alpha = h->alpha;
-    options.beta = h->beta;
-    options.activation = bias ? TDM_ACTIVATION_RELU : TDM_ACTIVATION_NONE;
-    const bool right = product_check(&options, a, b, bias, c);
-    array_free_all();
-    return right;
-}
 
 /* Every tensor as a view or not, one matrix for all heads, bias, alpha 0 and beta. */
 Test(matmul_heads, views) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int i = 0; i < (small ? 8 : 48); i++) {
-            const heads_case h = {.dtype = float_dtypes[d],
-                                  .batch = 1 + i % 3,
-                                  .heads = random_integer(1, 4),
-                                  .m = random_integer(1, 20),
-                                  .n = random_integer(1, 30),
-                                  .k = random_integer(1, 40),
-                                  .view_a = i & 1,
-                                  .view_b = i & 2,
-                                  .view_c = i & 4,
-                                  .one_b = i % 5 == 4,
-                                  .bias = i % 7 == 3,
-                                  .alpha = i % 11 == 10 ? 0.0 : 0.5,
-                                  .beta = i % 4 == 3 ? 0.25 : 0.0};
+            gemm_case h = plain;
+            h.dtype = float_dtypes[d];
+            h.batch = 1 + i % 3;
+            h.heads = random_integer(1, 4);
+            h.m = random_integer(1, 20);
+            h.n = random_integer(1, 30);
+            h.k = random_integer(1, 40);
+            h.transpose_b = true;
+            h.view_a = i & 1, h.view_b = i & 2, h.view_c = i & 4;
+            h.one_b = i % 5 == 4;
+            h.bias = i % 7 == 3;
+            if (h.bias) h.activation = TDM_ACTIVATION_RELU;
+            h.alpha = i % 11 == 10 ? 0.0 : 0.5;
+            h.beta = i % 4 == 3 ? 0.25 : 0.0;
             if (!run_case(&h)) return;
         }
 }
@@ -133,9 +91,10 @@ Test(matmul_heads, one_product) {
 
 /* Batch dimensions must fit where the products are apart, too; and strides must, in each matrix. */
 Test(matmul_heads, refusals) {
-    const int64_t shape[] = {2, 3, 4, 5}, other[] = {3, 3, 4, 5}, c_shape[] = {2, 3, 4, 4};
-    array *a = heads_new(TDM_F32, shape, true), *b = heads_new(TDM_F32, other, true);
-    array *c = heads_new(TDM_F32, c_shape, true), *flat = array_2d(TDM_F32, 4, 4, 4);
+    const gemm_case two = {.dtype = TDM_F32, .batch = 2, .heads = 3};
+    const gemm_case three = {.dtype = TDM_F32, .batch = 3, .heads = 3};
+    array *a = matrix(&two, false, 4, 5, true, 0), *b = matrix(&three, false, 4, 5, true, 0);
+    array *c = matrix(&two, false, 4, 4, true, 0), *flat = array_2d(TDM_F32, 4, 4, 4);
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = true;
     array_uniform(a, -1, 1);
