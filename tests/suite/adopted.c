@@ -39,19 +39,24 @@ static void disown(owner *o) {
     *o = (owner){0};
 }
 
-static tdm_status adopt(owner *o, size_t size, tdm_buffer **buffer) {
+static tdm_status adopt_with(const owner *o, size_t size, void (*notify)(void *), void *context,
+                             tdm_buffer **buffer) {
     struct _cl_mem *memory = NULL;
     void *pointer = NULL;
     switch (backend()) {
     case TDM_OPENCL:
         OK(tdm_opencl_get_memory(o->buffer, &memory));
-        return tdm_opencl_adopt_memory(device, memory, size, count, &o->notified, buffer);
+        return tdm_opencl_adopt_memory(device, memory, size, notify, context, buffer);
     case TDM_CUDA:
         OK(tdm_cuda_get_pointer(o->buffer, &pointer));
-        return tdm_cuda_adopt_memory(device, pointer, size, count, &o->notified, buffer);
+        return tdm_cuda_adopt_memory(device, pointer, size, notify, context, buffer);
     default:
-        return tdm_buffer_adopt_host(device, o->memory, size, count, &o->notified, buffer);
+        return tdm_buffer_adopt_host(device, o->memory, size, notify, context, buffer);
     }
+}
+
+static tdm_status adopt(owner *o, size_t size, tdm_buffer **buffer) {
+    return adopt_with(o, size, count, &o->notified, buffer);
 }
 
 /* Reads the owner's memory. */
@@ -285,18 +290,9 @@ Test(adopted, owner_calls_the_library) {
     owner o;
     caller c = {0};
     tdm_buffer *buffer = NULL;
-    struct _cl_mem *memory = NULL;
-    void *pointer = NULL;
-    if (!own(&o, 512) || !OK(adopt(&o, 512, &c.held))) return;
-    if (backend() == TDM_OPENCL) {
-        OK(tdm_opencl_get_memory(o.buffer, &memory));
-        OK(tdm_opencl_adopt_memory(device, memory, 512, call_back, &c, &buffer));
-    } else if (backend() == TDM_CUDA) {
-        OK(tdm_cuda_get_pointer(o.buffer, &pointer));
-        OK(tdm_cuda_adopt_memory(device, pointer, 512, call_back, &c, &buffer));
-    } else {
-        OK(tdm_buffer_adopt_host(device, o.memory, 512, call_back, &c, &buffer));
-    }
+    if (!own(&o, 512) || !OK(adopt(&o, 512, &c.held)) ||
+        !OK(adopt_with(&o, 512, call_back, &c, &buffer)))
+        return;
     OK(tdm_buffer_fill_async(queue, buffer, 0, 512, "z", 1));
     tdm_buffer_release(buffer);
     OK(tdm_queue_finish(queue));

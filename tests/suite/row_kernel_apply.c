@@ -115,13 +115,11 @@ Test(row_kernel_apply, finished_values) {
         TDM_ROW_KERNEL(.map = "sqrt(x)", .combine = TDM_SUM, .apply = "r"),
         TDM_ROW_KERNEL(.map = "x", .combine = TDM_SUM, .finish = "sqrt(r)",
                        .apply = "x + sqrt(r)")};
-    const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         array *x = array_2d(TDM_F32, VALUE_ROWS, COLS, COLS),
               *y = array_2d(TDM_F32, VALUE_ROWS, COLS, COLS);
-        const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &x->t), TDM_WITH_TENSOR("y", &y->t)};
+        array *const arrays[] = {x, y};
         double want[VALUE_ROWS * COLS], bound[VALUE_ROWS * COLS];
-        tdm_kernel *kernel;
         array_uniform(x, 1, 4);
         for (int r = 0; r < VALUE_ROWS; r++) {
             double sum = 0;
@@ -135,29 +133,21 @@ Test(row_kernel_apply, finished_values) {
         }
         check_case("finish \"%s\", apply \"%s\"", texts[k].finish ? texts[k].finish : "",
                    texts[k].apply);
-        if (OK(tdm_kernel_rows(device, &texts[k], parameters, 2, &kernel))) {
-            if (OK(tdm_kernel_run(queue, kernel, arguments, 2))) ARRAY_CHECK(y, want, bound);
-            tdm_kernel_release(kernel);
-        }
+        if (run_rows(&texts[k], arrays, "xy", NO_NUMBER, 0)) ARRAY_CHECK(y, want, bound);
         array_free_all();
     }
 }
 
 /* A function of a number alone. */
 Test(row_kernel_apply, of_a_number) {
-    const tdm_parameter parameters[] = {TDM_NUMBER("s"), TDM_TENSOR("y")};
-    array *y = array_2d(TDM_F32, VALUE_ROWS, COLS, COLS + 1);
-    const tdm_argument arguments[] = {TDM_WITH_NUMBER("s", 2), TDM_WITH_TENSOR("y", &y->t)};
+    array *y = array_2d(TDM_F32, VALUE_ROWS, COLS, COLS + 1), *const arrays[] = {y};
     double want[VALUE_ROWS * COLS], bound[VALUE_ROWS * COLS];
-    tdm_kernel *kernel;
     for (int i = 0; i < VALUE_ROWS * COLS; i++) {
         want[i] = exp(2.0);
         bound[i] = 4 * 0x1p-23 * want[i];
     }
     check_case("y = exp(s)");
-    if (!OK(tdm_kernel_elementwise(device, "y = exp(s)", parameters, 2, &kernel))) return;
-    if (OK(tdm_kernel_run(queue, kernel, arguments, 2))) ARRAY_CHECK(y, want, bound);
-    tdm_kernel_release(kernel);
+    if (run("y = exp(s)", arrays, "y", 2, 0)) ARRAY_CHECK(y, want, bound);
     array_free_all();
 }
 

@@ -26,9 +26,8 @@ static int rising(const void *p, const void *q) {
 }
 
 static int falling(const void *p, const void *q) {
-    const element *a = p, *b = q;
-    const int order = by_value(b->v, a->v);
-    return order != 0 ? order : a->index < b->index ? -1 : 1;
+    const int order = by_value(((const element *)q)->v, ((const element *)p)->v);
+    return order != 0 ? order : rising(p, q);
 }
 
 /* The first k of each row, sorted by the C library. */

@@ -68,23 +68,15 @@ static void use_operations(void) {
     }
 }
 
-/* Of one head. */
-static tdm_status attend(const array *x, const array *y) {
-    tdm_tensor of_x = x->t, of_y = y->t;
-    const int64_t shape[] = {1, ROWS, COLS}, strides[] = {0, COLS, 1};
-    of_x.ndim = of_y.ndim = 3;
-    memcpy(of_x.shape, shape, sizeof shape);
-    memcpy(of_y.shape, shape, sizeof shape);
-    memcpy(of_x.strides, strides, sizeof strides);
-    memcpy(of_y.strides, strides, sizeof strides);
-    return tdm_attention(queue, NULL, &of_x, &of_x, &of_x, &of_y);
-}
-
 static void use_indices(array *x, array *y) {
+    const int64_t one_head[] = {1, ROWS, COLS};
     array *indices = usual(array_1d(TDM_I32, ROWS)), *wide = usual(array_1d(TDM_I64, ROWS));
     array *order = usual(array_2d(TDM_I64, ROWS, COLS, COLS));
     array *values = usual(array_2d(TDM_F32, ROWS, TOP, TOP)),
           *top = usual(array_2d(TDM_I32, ROWS, TOP, TOP));
+    array *q = usual(array_new(TDM_F32, 3, one_head, NULL)),
+          *of_q = usual(array_new(TDM_F32, 3, one_head, NULL));
+    array_uniform(q, -1, 1);
     array_integers(indices, 0, ROWS - 1);
     array_integers(wide, 0, ROWS - 1);
     IS_WARM(tdm_gather_rows(queue, &x->t, &indices->t, &y->t));
@@ -92,7 +84,7 @@ static void use_indices(array *x, array *y) {
     IS_WARM(tdm_one_hot(queue, &indices->t, &y->t));
     IS_WARM(tdm_scatter_add_rows(queue, &x->t, &indices->t, &y->t));
     IS_WARM(tdm_scatter_add_rows(queue, &x->t, &wide->t, &y->t));
-    IS_WARM(attend(x, y));
+    IS_WARM(tdm_attention(queue, NULL, &q->t, &q->t, &q->t, &of_q->t));
     IS_WARM(tdm_argsort(queue, &x->t, true, &order->t));
     IS_WARM(tdm_top_k(queue, &x->t, &values->t, &top->t));
 }

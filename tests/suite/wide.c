@@ -46,16 +46,19 @@ static void far_check(const char *what, const tdm_tensor *t, const double *want,
     CHECK(bad < 0, "%s: element %lld is %g, not %g", what, (long long)bad, got[bad], want[bad]);
 }
 
+/* Skips the test where the device has no buffer of this size. */
+static void need(size_t bytes) {
+    if (small || bytes > tdm_device_get_info(device)->max_allocation)
+        check_skip("the device gives no buffer of more than 2^31 elements or bytes, or "
+                   "TDM_TEST_SMALL is set");
+}
+
 /* Row strides and offsets past 32 bits: right in every operation (int32 overflow in LayerNorm,
  * CLBlast's casts to int). */
 Test(wide, strides_past_32_bits) {
     const tdm_dtype dtype = TDM_F16;
     const size_t bytes = (size_t)(2 * far_stride + 4 * COLS) * 2;
-    if (small || bytes > tdm_device_get_info(device)->max_allocation) {
-        check_skip(
-            "the device gives no buffer of more than 2^31 elements, or TDM_TEST_SMALL is set");
-        return;
-    }
+    need(bytes);
     tdm_buffer *buffer = NULL;
     check_case("buffer of %zu bytes", bytes);
     if (!OK(tdm_buffer_create(device, bytes, &buffer))) return;
@@ -97,11 +100,7 @@ Test(wide, leading_dimensions_past_32_bits) {
         dtype = TDM_F16;
         bytes /= 2;
     }
-    if (small || bytes > tdm_device_get_info(device)->max_allocation) {
-        check_skip(
-            "the device gives no buffer of more than 2^31 elements, or TDM_TEST_SMALL is set");
-        return;
-    }
+    need(bytes);
     tdm_buffer *buffer = NULL;
     check_case("%s, buffer of %zu bytes", tdm_dtype_name(dtype), bytes);
     if (!OK(tdm_buffer_create(device, bytes, &buffer))) return;
@@ -188,10 +187,7 @@ Test(wide, fill) {
     const size_t places[] = {0, ((size_t)1 << 30) - 2, ((size_t)1 << 31) - 2, bytes - 4};
     static const unsigned char pattern[4] = {1, 2, 3, 4};
     tdm_buffer *buffer = NULL;
-    if (small || bytes > tdm_device_get_info(device)->max_allocation) {
-        check_skip("the device gives no buffer of more than 2^31 bytes, or TDM_TEST_SMALL is set");
-        return;
-    }
+    need(bytes);
     if (!OK(tdm_buffer_create(device, bytes, &buffer))) return;
     OK(tdm_buffer_fill(queue, buffer, 0, bytes, pattern, sizeof pattern));
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
