@@ -12,62 +12,28 @@ TestSuite(expression_rules, .init = device_open, .fini = device_close);
 
 /* ---- integers ---- */
 
-typedef struct integer_case {
-    const char *text;
-    int64_t (*i32)(int32_t a, int32_t b);
-    int64_t (*i64)(int64_t a, int64_t b);
-    int64_t (*u32)(uint32_t a, uint32_t b);
-    int64_t (*u64)(uint64_t a, uint64_t b);
-} integer_case;
-
-/* Of signed types by way of unsigned ones, as they wrap. */
-#define OPERATOR(name, value)                                                                      \
-    static int64_t name##_i32(int32_t sa, int32_t sb) {                                            \
-        const uint32_t a = (uint32_t)sa, b = (uint32_t)sb;                                         \
-        (void)b;                                                                                   \
-        return (int32_t)(value);                                                                   \
-    }                                                                                              \
-    static int64_t name##_i64(int64_t sa, int64_t sb) {                                            \
-        const uint64_t a = (uint64_t)sa, b = (uint64_t)sb;                                         \
-        (void)b;                                                                                   \
-        return (int64_t)(value);                                                                   \
-    }                                                                                              \
-    static int64_t name##_u32(uint32_t a, uint32_t b) {                                            \
-        (void)b;                                                                                   \
-        return (int64_t)(uint32_t)(value);                                                         \
-    }                                                                                              \
-    static int64_t name##_u64(uint64_t a, uint64_t b) {                                            \
-        (void)b;                                                                                   \
-        return (int64_t)(uint64_t)(value);                                                         \
-    }
-/* Of values as they are. */
-#define VALUE(name, value)                                                                         \
-    static int64_t name##_i32(int32_t a, int32_t b) { return (int32_t)(value); }                   \
-    static int64_t name##_i64(int64_t a, int64_t b) { return (int64_t)(value); }                   \
-    static int64_t name##_u32(uint32_t a, uint32_t b) { return (int64_t)(uint32_t)(value); }       \
-    static int64_t name##_u64(uint64_t a, uint64_t b) { return (int64_t)(uint64_t)(value); }
-OPERATOR(add, a + b)
-OPERATOR(sub, a - b)
-OPERATOR(mul, a *b)
-OPERATOR(neg, 0 - a)
-OPERATOR(and, a &b)
-OPERATOR(xor, a ^ (~b | 12u))
-OPERATOR(shl, a << (b & (sizeof a * 8 - 1)))
-VALUE(shr, a >> ((uint64_t)b & (sizeof a * 8 - 1)))
-VALUE(less, a < b)
-VALUE(most, a > b ? a : b)
-/* it has room for the quotient that wraps */
+/* It has room for every value of the four types, and for a quotient that wraps. */
 __extension__ typedef __int128 wide;
-VALUE(quotient, b == 0 ? 0 : (wide)a / b)
-VALUE(rest, b == 0 ? 0 : (wide)a % b)
 
-#define CASE(text, name)                                                                           \
-    { text, name##_i32, name##_i64, name##_u32, name##_u64 }
-static const integer_case integer_cases[] = {
-    CASE("y = a + b", add),      CASE("y = a - b", sub),      CASE("y = a * b", mul),
-    CASE("y = -a + 0 * b", neg), CASE("y = a & b", and),      CASE("y = a ^ (~b | 12)", xor),
-    CASE("y = a << b", shl),     CASE("y = a >> b", shr),     CASE("y = a < b", less),
-    CASE("y = max(a, b)", most), CASE("y = a / b", quotient), CASE("y = a % b", rest),
+/* Texts, and their values of a and b before they are stored in `bits`. */
+#define INTEGER_CASES(X)                                                                           \
+    X("y = a + b", a + b)                                                                          \
+    X("y = a - b", a - b)                                                                          \
+    X("y = a * b", (wide)((uint64_t)a * (uint64_t)b))                                              \
+    X("y = -a + 0 * b", -a)                                                                        \
+    X("y = a & b", a &b)                                                                           \
+    X("y = a ^ (~b | 12)", a ^ (~b | 12))                                                          \
+    X("y = a << b", (wide)((uint64_t)a << (b & (bits - 1))))                                       \
+    X("y = a >> b", a >> (b & (bits - 1)))                                                         \
+    X("y = a < b", a < b)                                                                          \
+    X("y = max(a, b)", a > b ? a : b)                                                              \
+    X("y = a / b", b == 0 ? 0 : a / b)                                                             \
+    X("y = a % b", b == 0 ? 0 : a % b)
+
+static const char *const integer_texts[] = {
+#define TEXT(text, value) text,
+    INTEGER_CASES(TEXT)
+#undef TEXT
 };
 
 static void random_integers(tdm_dtype dtype, unsigned char *bytes, int count) {
@@ -81,36 +47,36 @@ static void random_integers(tdm_dtype dtype, unsigned char *bytes, int count) {
     }
 }
 
-static int64_t integer_result(const integer_case *tested, tdm_dtype dtype, const void *a,
-                              const void *b) {
-    const uint64_t va = decode_integer(dtype, a), vb = decode_integer(dtype, b);
-    switch (dtype) {
-    case TDM_I32:
-        return tested->i32((int32_t)va, (int32_t)vb);
-    case TDM_I64:
-        return tested->i64((int64_t)va, (int64_t)vb);
-    case TDM_U32:
-        return tested->u32((uint32_t)va, (uint32_t)vb);
-    default:
-        return tested->u64(va, vb);
-    }
+static wide wide_of(tdm_dtype dtype, const void *bytes) {
+    const uint64_t bits = decode_integer(dtype, bytes);
+    return dtype == TDM_I32 || dtype == TDM_I64 ? (wide)(int64_t)bits : (wide)bits;
+}
+
+static uint64_t integer_result(size_t number, tdm_dtype dtype, const void *at_a, const void *at_b) {
+    const wide a = wide_of(dtype, at_a), b = wide_of(dtype, at_b);
+    const int bits = 8 * (int)dtype_size(dtype);
+    const wide values[] = {
+#define VALUE(text, value) value,
+        INTEGER_CASES(VALUE)
+#undef VALUE
+    };
+    return (uint64_t)values[number];
 }
 
 enum { INTEGERS = 1111, TOGETHER = 6 };
 
-static void check_integers(const integer_case *tested, tdm_dtype dtype, const unsigned char *a,
+static void check_integers(size_t number, tdm_dtype dtype, const unsigned char *a,
                            const unsigned char *b, array *y) {
     const size_t size = dtype_size(dtype);
     unsigned char got[INTEGERS * 8], want[8];
-    check_case("%s of %s", tested->text, tdm_dtype_name(dtype));
+    check_case("%s of %s", integer_texts[number], tdm_dtype_name(dtype));
     OK(tdm_to_host(queue, &y->t, got));
     for (size_t at = 0; at < INTEGERS * size; at += size) {
-        const int64_t value = integer_result(tested, dtype, a + at, b + at);
-        encode_integer(dtype, (uint64_t)value, want);
+        encode_integer(dtype, integer_result(number, dtype, a + at, b + at), want);
         const bool right = memcmp(want, got + at, size) == 0;
         CHECK(right, "element %zu: %lld, %lld gave %lld, not %lld", at / size,
               (long long)decode_integer(dtype, a + at), (long long)decode_integer(dtype, b + at),
-              (long long)decode_integer(dtype, got + at), (long long)value);
+              (long long)decode_integer(dtype, got + at), (long long)decode_integer(dtype, want));
         if (!right) break;
     }
 }
@@ -118,7 +84,7 @@ static void check_integers(const integer_case *tested, tdm_dtype dtype, const un
 /* Integer arithmetic wraps, nothing traps, in each of the four types. */
 Test(expression_rules, integers, TAGS("texts")) {
     static const tdm_dtype dtypes_of[] = {TDM_I32, TDM_I64, TDM_U32, TDM_U64};
-    enum { CASES = sizeof integer_cases / sizeof *integer_cases };
+    enum { CASES = sizeof integer_texts / sizeof *integer_texts };
     static unsigned char a_bytes[INTEGERS * 8], b_bytes[INTEGERS * 8];
     for (size_t first = 0; first < CASES; first += TOGETHER) {
         for (int d = 0; d < 4; d++) {
@@ -134,13 +100,12 @@ Test(expression_rules, integers, TAGS("texts")) {
             for (size_t i = 0; i < TOGETHER; i++) {
                 arrays[2 + i] = array_1d(dtype, INTEGERS);
                 snprintf(text + strlen(text), sizeof text - strlen(text), "%c%s; ", (int)('c' + i),
-                         integer_cases[first + i].text + 1);
+                         integer_texts[first + i] + 1);
             }
             check_case("%s", text);
             if (run(text, arrays, "abcdefgh", NO_NUMBER, 0))
                 for (size_t i = 0; i < TOGETHER; i++)
-                    check_integers(&integer_cases[first + i], dtype, a_bytes, b_bytes,
-                                   arrays[2 + i]);
+                    check_integers(first + i, dtype, a_bytes, b_bytes, arrays[2 + i]);
             array_free_all();
         }
     }
