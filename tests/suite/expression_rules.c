@@ -180,11 +180,9 @@ Test(expression_rules, types_that_meet, TAGS("texts")) {
         array *y = array_1d(cases[c].y, 9);
         array_constant(a, cases[c].av);
         array_constant(b, cases[c].bv);
-        double want[9];
-        for (int i = 0; i < 9; i++)
-            want[i] = cases[c].want;
         array *const arrays[] = {a, b, y};
-        if (run(cases[c].text, arrays, "aby", NO_NUMBER, 0)) ARRAY_CHECK(y, want, NULL);
+        if (run(cases[c].text, arrays, "aby", NO_NUMBER, 0))
+            ARRAY_CHECK(y, numbers_of(9, cases[c].want), NULL);
         array_free_all();
     }
 }

@@ -299,10 +299,7 @@ Test(layers, mirror) {
                 rows += s.rows[d];
             }
             CHECK(rows == batch, "%lld rows in all", (long long)rows);
-            double *bound = numbers(one->count);
-            for (int64_t k = 0; k < one->count; k++)
-                bound[k] = 64 * dtype_eps(TDM_F32);
-            ARRAY_CHECK(y, array_values(one), bound);
+            ARRAY_CHECK(y, array_values(one), numbers_of(one->count, 64 * dtype_eps(TDM_F32)));
             array_free_all();
         }
         tdm_mirror_destroy(mirror);

@@ -231,20 +231,13 @@ Test(matmul, no_tf32_unless_asked) {
     array *c = array_2d(TDM_F32, N, N, N);
     array_constant(a, 1.0 + 0x1p-13);
     array_constant(b, 1.0);
-    double *want = numbers(N * N);
-    for (int i = 0; i < N * N; i++)
-        want[i] = (double)N * (1.0 + 0x1p-13);
+    const double *want = numbers_of(N * N, (double)N * (1.0 + 0x1p-13));
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
-    double *tight = numbers(N * N);
-    for (int i = 0; i < N * N; i++)
-        tight[i] = 16.0 * (double)N * 0x1p-23;
-    ARRAY_CHECK(c, want, tight);
+    ARRAY_CHECK(c, want, numbers_of(N * N, 16.0 * (double)N * 0x1p-23));
     options.math = TDM_MATH_TF32;
     OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
-    for (int i = 0; i < N * N; i++)
-        tight[i] = (double)N * 0x1p-9;
-    ARRAY_CHECK(c, want, tight);
+    ARRAY_CHECK(c, want, numbers_of(N * N, (double)N * 0x1p-9));
 }
 
 /* Rows or columns so few that the large matrix is read once: each way that it may be stored, every

@@ -38,8 +38,6 @@ static array *result(const product *p) {
 static array *sparse(const product *p) {
     array *a = matrices(p, p->m, p->k, p->transpose_a);
     double *values = numbers(a->count);
-    for (int64_t i = 0; i < a->count; i++)
-        values[i] = 0;
     for (int64_t i = 0; i < p->batch * p->m; i++) {
         const int64_t row = i % p->m, k = i % p->k, first = i / p->m * p->m * p->k;
         values[first + (p->transpose_a ? k * p->m + row : row * p->k + k)] = p->a;

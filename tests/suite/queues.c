@@ -21,10 +21,7 @@ Test(queues, in_order) {
     OK(tdm_fill(queue, 0.0, &x->t));
     for (int i = 0; i < steps; i++)
         OK(tdm_add(queue, &x->t, &one->t, &x->t));
-    double *want = numbers(N);
-    for (int i = 0; i < N; i++)
-        want[i] = steps;
-    ARRAY_CHECK(x, want, NULL);
+    ARRAY_CHECK(x, numbers_of(N, steps), NULL);
     OK(tdm_queue_flush(queue));
     OK(tdm_queue_finish(queue));
     OK(tdm_queue_finish(queue));
@@ -98,7 +95,6 @@ Test(queues, wait_for_another_queue) {
     tdm_queue *other = NULL;
     if (!OK(tdm_queue_create(device, 0, &other))) return;
     array *x = array_1d(TDM_F32, N), *y = array_1d(TDM_F32, N);
-    double *want = numbers(N);
     for (int round = 0; round < (small ? 3 : 50); round++) {
         check_case("round %d", round);
         tdm_event *event = NULL;
@@ -111,9 +107,7 @@ Test(queues, wait_for_another_queue) {
         tdm_event_destroy(event);
         OK(tdm_scale(other, round, &x->t, &y->t));
         OK(tdm_queue_finish(other));
-        for (int i = 0; i < N; i++)
-            want[i] = 16.0 * round;
-        if (!ARRAY_CHECK(y, want, NULL)) break;
+        if (!ARRAY_CHECK(y, numbers_of(N, 16.0 * round), NULL)) break;
     }
     tdm_queue_destroy(other);
 }

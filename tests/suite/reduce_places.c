@@ -156,13 +156,8 @@ Test(reduce_places, repeated_in_no_memory) {
     const tdm_memory_stats after = memory_now(device);
     CHECK(after.peak - before.in_use < (uint64_t)ROWS * COLS, "%llu bytes more were in use",
           (unsigned long long)(after.peak - before.in_use));
-    double want[ROWS];
-    for (int i = 0; i < ROWS; i++)
-        want[i] = COLS;
-    ARRAY_CHECK(norms, want, NULL);
-    for (int i = 0; i < COLS; i++)
-        want[i] = ROWS;
-    ARRAY_CHECK(sums, want, NULL);
+    ARRAY_CHECK(norms, numbers_of(ROWS, COLS), NULL);
+    ARRAY_CHECK(sums, numbers_of(COLS, ROWS), NULL);
     array_free_all();
 }
 

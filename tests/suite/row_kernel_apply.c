@@ -141,11 +141,8 @@ Test(row_kernel_apply, finished_values) {
 /* A function of a number alone. */
 Test(row_kernel_apply, of_a_number) {
     array *y = array_2d(TDM_F32, VALUE_ROWS, COLS, COLS + 1), *const arrays[] = {y};
-    double want[VALUE_ROWS * COLS], bound[VALUE_ROWS * COLS];
-    for (int i = 0; i < VALUE_ROWS * COLS; i++) {
-        want[i] = exp(2.0);
-        bound[i] = 4 * 0x1p-23 * want[i];
-    }
+    const double *want = numbers_of(y->count, exp(2.0));
+    const double *bound = numbers_of(y->count, 4 * 0x1p-23 * exp(2.0));
     check_case("y = exp(s)");
     if (run("y = exp(s)", arrays, "y", 2, 0)) ARRAY_CHECK(y, want, bound);
     array_free_all();

@@ -116,9 +116,7 @@ Test(row_kernels, special_values, TAGS("texts")) {
         for (int c = 0; c < TDM_COMBINE_COUNT; c++) {
             array *x = array_2d(float_dtypes[d], CASES, COLS, COLS);
             array *y = array_1d(float_dtypes[d], CASES);
-            double *values = numbers(CASES * COLS);
-            for (int i = 0; i < CASES * COLS; i++)
-                values[i] = 1;
+            double *values = numbers_of(CASES * COLS, 1);
             for (int i = 0; i < CASES; i++)
                 values[i * COLS + random_integer(0, COLS - 1)] = put[i];
             array_set(x, values);

@@ -190,14 +190,9 @@ static bool check_far(tdm_dtype dtype, int64_t cols) {
         "        if (blocks != 2 || length != last) count = 0;\n"
         "        if (LANE == 0) STORE(ROW(z, row), 0, count);\n    }\n}\n";
     array *y = array_2d(dtype, ROWS, cols, cols + 1), *z = array_2d(dtype, ROWS, 1, 1);
-    double *want = numbers(y->count), want_z[ROWS], bound[ROWS];
-    for (int64_t i = 0; i < y->count; i++)
-        want[i] = 1;
-    for (int row = 0; row < ROWS; row++) {
-        want_z[row] = (double)cols;
-        bound[row] = stored(dtype, (double)cols, 0);
-    }
-    return RUN_SOURCE(text, "far", OUT("y", y), OUT("z", z)) && ARRAY_CHECK(y, want, NULL) &&
-           ARRAY_CHECK(z, want_z, bound);
+    const double *want = numbers_of(ROWS, (double)cols);
+    const double *bound = numbers_of(ROWS, stored(dtype, (double)cols, 0));
+    return RUN_SOURCE(text, "far", OUT("y", y), OUT("z", z)) &&
+           ARRAY_CHECK(y, numbers_of(y->count, 1), NULL) && ARRAY_CHECK(z, want, bound);
 }
 Test(source_macros, far, TAGS("few")) { on_all("FOR_LANES to the last index", check_far); }

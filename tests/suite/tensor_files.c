@@ -347,10 +347,7 @@ Test(tensor_files, queue_order) {
     OK(tdm_file_find(file, "x", &entry));
     OK(tdm_fill(queue, 5.0, &y->t));
     OK(tdm_file_read(queue, file, entry, 0, count, NULL, &y->t));
-    double *want = numbers(count);
-    for (int64_t i = 0; i < count; i++)
-        want[i] = 3.0;
-    ARRAY_CHECK(y, want, NULL);
+    ARRAY_CHECK(y, numbers_of(count, 3.0), NULL);
     tdm_file_destroy(file);
     tdm_state_dict_destroy(dict);
 }

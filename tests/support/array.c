@@ -135,6 +135,13 @@ double *numbers(int64_t count) {
     return keep(calloc((size_t)(count > 0 ? count : 1), sizeof(double)));
 }
 
+double *numbers_of(int64_t count, double x) {
+    double *block = numbers(count);
+    for (int64_t i = 0; i < count; i++)
+        block[i] = x;
+    return block;
+}
+
 void array_free_all(void) {
     for (int i = 0; i < array_count; i++) {
         tdm_buffer_release(arrays[i]->t.buffer);

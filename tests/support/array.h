@@ -86,8 +86,9 @@ bool array_check(const char *file, int line, const char *name, const array *a, c
 bool array_check_same(const char *file, int line, const char *name, const array *a);
 #define ARRAY_SAME(a) array_check_same(__FILE__, __LINE__, #a, a)
 
-/* Memory for references, freed by array_free_all. */
+/* Memory for references, of zeros or of x, freed by array_free_all. */
 double *numbers(int64_t count);
+double *numbers_of(int64_t count, double x);
 
 /* Releases every array, every numbers() and all that was read so far. */
 void array_free_all(void);
