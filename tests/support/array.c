@@ -304,14 +304,6 @@ double *array_values(const array *a) {
     return values;
 }
 
-unsigned char *array_elements(const array *a) {
-    const size_t size = tdm_dtype_size(a->t.dtype);
-    unsigned char *bytes = keep(malloc((size_t)a->count * size + 1));
-    for (int64_t i = 0; i < a->count; i++)
-        memcpy(bytes + (size_t)i * size, a->image + element_offset(&a->t, i), size);
-    return bytes;
-}
-
 double *array_repeated(const array *a, int ndim, const int64_t *shape) {
     int64_t count = 1;
     for (int d = 0; d < ndim; d++)

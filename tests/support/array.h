@@ -96,9 +96,6 @@ void array_free_all(void);
 /* The values of a, repeated to this shape as operations broadcast it; of numbers(). */
 double *array_repeated(const array *a, int ndim, const int64_t *shape);
 
-/* The elements that a was uploaded with, as stored, row-major; freed by array_free_all. */
-unsigned char *array_elements(const array *a);
-
 /* Byte offset of element `index` (row-major) of a tensor in its buffer. */
 size_t element_offset(const tdm_tensor *t, int64_t index);
 
