@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* An expression as it runs where there is no compiler: steps that each compute one operation for a block of
- * elements. Part of the contract with the backends (backend.h); lib/kernels/lower.c makes them. */
+ * elements. Part of the contract with the backends (backend.h); lib/user_kernels/lower.c makes them. */
 #ifndef TDMI_BYTECODE_H
 #define TDMI_BYTECODE_H
 

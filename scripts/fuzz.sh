@@ -19,7 +19,7 @@ fi
 # The library, of which libFuzzer follows only the code that reads the input.
 source=tests/fuzz/$target.c FUZZ_TARGET=$target
 case $target in
-expressions | kernels) followed=(lib/kernels/*.c cpu/interpreter.c) ;;
+expressions | kernels) followed=(lib/user_kernels/*.c cpu/interpreter.c) ;;
 safetensors) followed=(lib/model/safetensors_{header,read,write}.c) ;;
 names) followed=(lib/devices/registry.c lib/base/spelling.c lib/base/text.c) ;;
 environment) followed=(lib/base/env.c lib/base/spelling.c lib/base/text.c) ;;

@@ -3,7 +3,7 @@
 #ifndef TDMI_OPS_ELEMENTWISE_H
 #define TDMI_OPS_ELEMENTWISE_H
 
-#include "kernels/kernel.h"
+#include "user_kernels/kernel.h"
 
 /* y = a op b, a TDM_OP_, of floats of one dtype. Checks everything. */
 tdm_status tdmi_combine_alike(const char *function, tdm_queue *queue, unsigned op,

@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* softmax of scores, whose mask may be of truth values. */
 #include "base/sized.h"
-#include "kernels/kernel.h"
 #include "softmax.h"
 #include "temporary.h"
+#include "user_kernels/kernel.h"
 
 TDMI_SIZED(tdm_softmax_options, TDM_SOFTMAX_OPTIONS_DEFAULTS, causal)
 

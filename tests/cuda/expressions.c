@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernels/lower.h"
 #include "nvrtc.h"
 #include "ptx.h"
+#include "user_kernels/lower.h"
 
 enum { MOST_TENSORS = 4, ARCHITECTURE = 90 };
 

@@ -3,7 +3,7 @@
 # other in a row, and that row; and every call from a room to one above it. Fails at MOST floors and at such a call.
 BEGIN {
     # each room calls those before it; backends stand on one floor with each other, the system is the ground
-    count = split("platform base machine host backend devices core kernels ops tensors model", order, " ")
+    count = split("platform base machine host backend devices core user_kernels ops tensors model", order, " ")
     for (i = 1; i <= count; i++) rank[order[i]] = i
     rank["tune"] = rank["model"]
 }

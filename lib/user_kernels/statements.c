@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernels/parser.h"
+#include "user_kernels/parser.h"
 
 static bool assign(tdmi_parser *self, tdmi_token name, const tdmi_value *value) {
     tdmi_expression *to = self->reading.to;

@@ -3,7 +3,7 @@
  * and rows that are cut in two launches. */
 #include <stdio.h>
 
-#include "kernels/writer.h"
+#include "user_kernels/writer.h"
 
 /* The macros that fold.h needs. */
 static void write_fold(tdmi_writer *self, uint8_t type) {

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Whether a text in the dialect compiles for a backend, also where that has no device. */
-#include "kernels/kernel.h"
+#include "user_kernels/kernel.h"
 
 #include "base/env.h"
 #include "devices/registry.h"

@@ -3,8 +3,8 @@
 #ifndef TDMI_PARSER_H
 #define TDMI_PARSER_H
 
-#include "kernels/expression.h"
-#include "kernels/tokens.h"
+#include "user_kernels/expression.h"
+#include "user_kernels/tokens.h"
 
 enum { TDMI_MOST_NAMES = 64 };
 

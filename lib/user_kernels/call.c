@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The part of calls that all of a user's kernels share, however their rows are run. */
-#include "kernels/kernel.h"
+#include "user_kernels/kernel.h"
 
 int64_t tdmi_inner_stride(const tdmi_dims *d, int operand) {
     return d->count > 0 ? d->strides[operand][d->count - 1] : 1;

@@ -1,10 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The words of expressions: cutting a text into them, and the language's own names. */
-#include "kernels/tokens.h"
+#include "user_kernels/tokens.h"
 
 #include <string.h>
 
-#include "kernels/expression.h"
+#include "user_kernels/expression.h"
 
 /* ---- names ---- */
 

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The whole text of an expression's kernel. */
-#include "kernels/writer.h"
+#include "user_kernels/writer.h"
 
 static void write_elementwise(tdmi_writer *self) {
     tdmi_write_kernel(self, "");

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Users' kernels: making and counting them, and what becomes of their text once dtypes and strides are known. */
-#include "kernels/kernel.h"
+#include "user_kernels/kernel.h"
 
 #include "base/sized.h"
 #include "base/text.h"

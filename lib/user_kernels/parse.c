@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reads a value: operators, calls, names and numbers. */
-#include "kernels/parser.h"
+#include "user_kernels/parser.h"
 
 #include <math.h>
 #include <stdio.h>

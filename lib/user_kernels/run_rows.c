@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running a user's kernel over rows: the rows' shape, and rows that are cut, whose chunks' values a second launch
  * puts together. */
-#include "kernels/kernel.h"
+#include "user_kernels/kernel.h"
 
 /* ---- shapes ---- */
 

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The rules of types: which one two values meet in, what functions take and give, numbers as values. A value that
  * is computed twice is one node. */
-#include "kernels/expression.h"
+#include "user_kernels/expression.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Users' kernels in the dialect: what is checked of a text before it is compiled, and what stands before it there,
  * which is made of the parameters. kernels/source.h is the part that is the same for all. */
-#include "kernels/kernel.h"
+#include "user_kernels/kernel.h"
 
 #include <ctype.h>
 #include <stdio.h>

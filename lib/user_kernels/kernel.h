@@ -3,9 +3,9 @@
 #ifndef TDMI_KERNEL_H
 #define TDMI_KERNEL_H
 
-#include "kernels/lower.h"
 #include "launch.h"
 #include "user_kernels.h"
+#include "user_kernels/lower.h"
 
 /* For rows of certain kinds. */
 typedef struct tdmi_row_form {

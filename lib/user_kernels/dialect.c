@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* An expression as a kernel in the dialect, whose rows are those of elementwise.cl. */
-#include "kernels/writer.h"
+#include "user_kernels/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running a user's kernel in the dialect: its arguments, as the struct that source.c has made of the parameters. */
-#include "kernels/kernel.h"
+#include "user_kernels/kernel.h"
 
 #include "kernel_list.h"
 #include "launch.h"

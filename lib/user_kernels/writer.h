@@ -6,7 +6,7 @@
 #define TDMI_WRITER_H
 
 #include "base/memory.h"
-#include "kernels/lower.h"
+#include "user_kernels/lower.h"
 
 typedef struct tdmi_writer {
     const tdmi_expression *e;

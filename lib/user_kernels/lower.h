@@ -4,7 +4,7 @@
 #define TDMI_LOWER_H
 
 #include "bytecode.h"
-#include "kernels/expression.h"
+#include "user_kernels/expression.h"
 
 /* How the elements of a tensor's rows lie. */
 typedef enum tdmi_row_kind {

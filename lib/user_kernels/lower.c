@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* An expression as steps on blocks. */
-#include "kernels/lower.h"
+#include "user_kernels/lower.h"
 
 #include "launch.h"
 

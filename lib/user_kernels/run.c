@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running a user's kernel: its arguments, and the rows that its tensors make. */
-#include "kernels/kernel.h"
+#include "user_kernels/kernel.h"
 
 /* Longer rows are done in several launches: kernels index them with 32 bits. */
 static const int64_t MAX_COLS = (int64_t)1 << 30;
