@@ -120,11 +120,13 @@ static void mark_pending(tdm_device *device, tdmi_adopted *gone) {
     for (tdm_queue *queue = device->queues; queue; queue = queue->next)
         count += may_use(queue, &gone->block);
     if (count == 0) return;
+    tdmi_attempt_begin(); /* a release leaves the program's last error */
     gone->marks = tdmi_calloc(count, sizeof *gone->marks);
     gone->unmarked = !gone->marks;
     for (tdm_queue *queue = device->queues; queue && gone->mark_count < count; queue = queue->next)
         if (gone->marks && may_use(queue, &gone->block))
             gone->marks[gone->mark_count++] = (tdmi_mark){queue->number, record(device, queue)};
+    (void)tdmi_attempt_end(TDM_OK);
 }
 
 /* ---- leaving ---- */

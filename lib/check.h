@@ -85,8 +85,8 @@ tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_t
 /* "[2, 3]" into a buffer of 128 characters; returns it. */
 const char *tdmi_shape_text(const tdm_tensor *tensor, char text[128]);
 
-/* Dimensions [from, to) of a tensor that is not empty as one, of *count elements; *stride stays as it is where there is
- * one element. The last dimension that has no common stride with those after it, or -1. */
+/* Dimensions [from, to) of a tensor as one, of *count elements; *stride stays as it is where there is one element.
+ * Returns the last dimension that has no common stride with those after it, or -1; *count is then theirs. */
 int tdmi_collapse(const tdm_tensor *tensor, int from, int to, int64_t *count, int64_t *stride);
 
 /* A tensor seen as rows: the last dimension, adjacent, and the others collapsed. */

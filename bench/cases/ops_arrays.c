@@ -23,7 +23,7 @@ static void plan_arrays(const bench_case *c, bench_plan *plan) {
     plan->row_count = rows;
     plan->row_length = width;
     plan->whole_rows = op == ARGSORT || op == TOP_K;
-    plan->row_cost = plan->whole_rows ? cols : op == SCATTER ? 64 : 2;
+    plan->row_cost = plan->whole_rows ? cols : op == SCATTER ? 64 : op == CONCAT ? 1 : 2;
 }
 
 /* gather_rows: table indices y, as many indices as rows; one_hot: indices y */

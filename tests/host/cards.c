@@ -59,7 +59,8 @@ static void check_machine(const machine *m, const char *extra) {
 static void tell(const machine *m, const char *command, const char *name, const char *words) {
     const char *argv[] = {TEST_PROBE, command, name, NULL};
     on_machine(m, NULL, argv);
-    SAYS(words);
+    CHECK(contains_words(r.output, words), "probe %s %s: no \"%s\" in: %s", command, name, words,
+          r.output);
 }
 
 /* One card in both backends says so both ways, by UUID whatever the addresses are, by address where

@@ -11,7 +11,9 @@
 #include "support/random.h"
 #include "support/run.h"
 
-static run_result r; /* of the last command */
+static run_result r;            /* of the last command */
+static const char *trying = ""; /* what a test tries by its next commands, named before each */
+static int seconds = 120;       /* that a command of the shell may take */
 
 /* Its output has every one of `words`, which are separated by '|'. */
 #define SAYS(words) CHECK(contains_words(r.output, words), "no \"%s\" in: %s", words, r.output)
@@ -19,7 +21,7 @@ static run_result r; /* of the last command */
 /* Failures name the command and its changes of the environment. */
 static inline void describe(const char *const *changes, const char *command) {
     char text[512];
-    int used = snprintf(text, sizeof text, "%s", command);
+    int used = snprintf(text, sizeof text, "%s%s%s", trying, trying[0] ? ": " : "", command);
     for (; changes && *changes && used < (int)sizeof text; changes++)
         used += snprintf(text + used, sizeof text - (size_t)used, " %s", *changes);
     check_case("%s", text);
@@ -34,7 +36,7 @@ static inline void ended(int status, const char *words) {
 static inline void gives_with(const char *const *changes, const char *command, int status,
                               const char *words) {
     describe(changes, command);
-    run_shell(changes, command, 300, &r);
+    run_shell(changes, command, seconds, &r);
     ended(status, words);
 }
 

@@ -32,6 +32,7 @@ TestSuite(doctor, .init = start, .fini = shell_stop);
 
 /* The only driver is the one that misbehaves so. */
 static void install_sim(const char *behaviour) {
+    trying = behaviour;
     shell(formatted("rm -rf $D/icd/*; echo " SIM "%s.so > $D/icd/sim.icd", behaviour));
 }
 
@@ -197,7 +198,8 @@ Test(doctor, files_that_are_no_drivers) {
         {"echo /etc/passwd > x.icd", "/etc/passwd|does not open", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        shell(formatted("rm -rf $D/icd/*; cd $D/icd && %s", cases[i].make));
+        trying = cases[i].make;
+        shell(formatted("rm -rf $D/icd/*; cd $D/icd && %s", trying));
         tdm("doctor --quick " LIMIT, 1, NULL);
         CHECK(has_item("[!!]", "x.icd|advice") && has_item("[!!]", cases[i].words), "not named: %s",
               r.output);

@@ -124,12 +124,12 @@ Test(drivers, kernel_cache) {
     gives_with(changes, "ls $TANDEM_CACHE_DIR/*.bin", 0, NULL);
     memcpy(entries, r.output, sizeof entries);
     for (size_t i = 0; i <= sizeof damages / sizeof *damages; i++) {
+        trying = i > 0 ? damages[i - 1] : "a second run";
         probe_gives(changes, "work", "opencl:0", "TDM_OK|opencl:0");
         gives_with(changes,
                    "find $TANDEM_CACHE_DIR -name '*.bin' -type f -perm 600 -user $(id -u) | sort",
                    0, NULL);
-        CHECK(strcmp(r.output, entries) == 0, "after %s:\n%s\nnot\n%s",
-              i > 0 ? damages[i - 1] : "a second run", r.output, entries);
+        CHECK(strcmp(r.output, entries) == 0, "%s\nnot\n%s", r.output, entries);
         if (i < sizeof damages / sizeof *damages)
             run_shell(changes,
                       formatted("for F in $TANDEM_CACHE_DIR/*.bin; do %s; done", damages[i]), 30,

@@ -15,6 +15,7 @@ TestSuite(lesson, .init = folder_start, .fini = folder_remove);
 
 static void bench(const char *change, const char *arguments, int status, const char *words) {
     const char *changes[] = {ICD_NONE, CACHE, change, NULL};
+    seconds = 300;
     gives_with(changes,
                formatted("TMPDIR='%s' " TEST_PROGRAM " bench --profile lesson %s", folder_path("."),
                          arguments),

@@ -13,6 +13,7 @@ TestSuite(program, .init = random_start);
 
 static void tdm(const char *icd, const char *arguments, int status, const char *words) {
     const char *changes[] = {icd, CACHE, NULL};
+    seconds = 300;
     gives_with(changes, formatted(TEST_PROGRAM " %s", arguments), status, words);
 }
 

@@ -18,6 +18,7 @@ TestSuite(report, .init = folder_start, .fini = folder_remove);
 /* Runs `tdm bench` under a shell's prefix ("PATH=… "). */
 static void bench(const char *prefix, const char *arguments, int status, const char *words) {
     const char *changes[] = {ICD_NONE, CACHE, NULL};
+    seconds = 300;
     gives_with(changes, formatted("%s " TEST_PROGRAM " bench %s", prefix, arguments), status,
                words);
 }

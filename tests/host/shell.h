@@ -15,6 +15,7 @@ static inline void shell(const char *command) { run_shell(shell_changes, command
 
 static inline void shell_start(const char *name) {
     random_start();
+    seconds = 200;
     snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/%s-%d", name, (int)getpid());
     snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
     shell("rm -rf $D; mkdir -p $D");

@@ -185,6 +185,7 @@ Test(tune, lists_that_are_wrong) {
         gives(formatted("echo '%s' >$D/list; " TUNE, wrong[i].line),
               wrong[i].line[0] == '#' ? 1 : 2, wrong[i].words);
     }
+    gives("printf 'f32 %0600d' 0 >$D/list; " TUNE, 2, "line 1: it has more than 510 characters");
     gives("rm $D/list; " TUNE, 1, "cannot be read: No such file");
     gives(TEST_PROGRAM " tune --budget 0", 2, "a number of seconds greater than 0");
     gives("echo f32 9000000x9000000x1 >$D/list; " TUNE, 1, "f32 9000000x9000000x1: ");

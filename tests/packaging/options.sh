@@ -41,3 +41,7 @@ for package in tandem tandem-comm; do
         [ "$(realpath -m "$path")" = "$work/moved/$folder/some" ] || fail "$package has $path"
     done
 done
+
+# The program looks for the library two folders up.
+configure -DTANDEM_TOOLS=ON -DCMAKE_INSTALL_BINDIR=bin/some || fail "a folder of programs that is two deep"
+grep -qF 'ORIGIN/../../lib' "$work/build/build.ninja" || fail "the run path of tdm"

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* f64 on a device without f64 arithmetic: products and functions that make tensors refuse it, as operations do
- * (operations_refused.c). Functions that only move or set bytes take it: their tests are of every dtype, as cast/fill,
- * create/host_arrays, along/roll, move/there_and_back and tensor_files. On a device that has it there is nothing to
+ * (operations_refused.c). Functions that only move or set bytes take it: cast/fill, create/host_arrays,
+ * along/roll, move/there_and_back and others have cases in f64. On a device that has it there is nothing to
  * refuse, and all other tests compute with it. */
 #include <criterion/criterion.h>
 #include <stdio.h>
