@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Macros for users' kernels, the same in all three languages. Compiled after functions.h and reduce.h, before the text
- * that lib/user_kernels/source.c makes of the parameters: tdm_source_args, TDM_TENSORS, and how each tensor's elements are
- * read and written. */
+ * that lib/user_kernels/source.c makes of the parameters: tdm_source_args, TDM_TENSORS, and how each tensor's elements
+ * are read and written. */
 #ifndef TDMI_KERNEL_SOURCE_H
 #define TDMI_KERNEL_SOURCE_H
 

@@ -58,15 +58,14 @@ static int list_texts(bool row_loops, tdmi_variant variant, const tdmi_user_kern
     const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
     const char *const rows = !row_loops ? "vectors.h" : lines ? "lines.h" : NULL;
     enum { NEEDED = sizeof tdm_kernel_entries->needs / sizeof *tdm_kernel_entries->needs };
-    const bool reduces = user && (user->is_source || user->has_rows);
+    const bool is_source = user && user->is_source, reduces = is_source || (user && user->has_rows);
+    const char *const combining = is_source ? "source.h" : "fold.h";
     const char *const of_users[] = {"activation.h",
                                     "convert.h",
                                     "elementary.h",
                                     "functions.h",
                                     reduces ? "reduce.h" : NULL,
-                                    !reduces          ? NULL
-                                    : user->is_source ? "source.h"
-                                                      : "fold.h"};
+                                    reduces ? combining : NULL};
     const char *const *needed = user ? of_users : tdm_kernel_entries[variant.kernel].needs;
     const int needed_count = user ? (int)(sizeof of_users / sizeof *of_users) : (int)NEEDED;
     int count = 0;

@@ -12,7 +12,7 @@
 #include "support/run.h"
 
 static run_result r;            /* of the last command */
-static const char *trying = ""; /* what a test tries by its next commands, named before each */
+static const char *trying = ""; /* the case of a test, printed with each command */
 static int seconds = 120;       /* that a command of the shell may take */
 
 /* Its output has every one of `words`, which are separated by '|'. */

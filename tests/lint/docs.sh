@@ -7,7 +7,8 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 # The macros that a user's kernel meets are those that the guide says are taken.
 macros() { sort -u | comm "$1" <(sed -n '/^8\. Names/,/^$/p' "$source/docs/kernels.md" | grep -oE '`[A-Z][A-Z0-9_]*`' |
     tr -d '`' | grep -vx TDM_ | sort -u) -; }
-headers=$(sed -n '/source_headers\[\]/,/;/p; /const first\[\]/,/;/p' "$source/lib/program.c" | grep -oE '[a-z]+\.h')
+headers=$(sed -n '/const combining/p; /of_users\[\]/,/;/p; /const first\[\]/,/;/p' "$source/lib/program.c" |
+    grep -oE '[a-z]+\.h' | grep -vx fold.h)
 taken=$(cd "$source/kernels" &&
     sed -nE 's/^ *# *define +([A-Z][A-Z0-9_]*).*/\1/p' vectors.h lines.h dialect_*.h $headers | grep -v ^TDM
     sed -n '/names\[OPTION_COUNT\]/,/;/p' ../lib/program.c | grep -oE '"[A-Z_]+"' | tr -d '"')
