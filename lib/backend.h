@@ -47,7 +47,8 @@ typedef struct tdmi_device_facts {
     bool host_memory;      /* a tdmi_mem.handle is a host pointer (the cpu backend) */
     bool streaming_stores; /* streaming stores pay for outputs much larger than the cache */
     bool synchronous;      /* work is done when a queue function returns */
-    bool row_loops;        /* kernels are compiled as C, for one lane: ROW_LOOPS */
+    bool one_thread;    /* the driver ends the process where two threads launch kernels at once */
+    bool row_loops;     /* kernels are compiled as C, for one lane: ROW_LOOPS */
     bool tensor_cores;  /* the dialect has assembler for those that it should have: TENSOR_CORES */
     uint32_t min_lanes; /* a group has a power of two of lanes within these, unless a kernel */
     uint32_t max_lanes; /* allows fewer */

@@ -173,10 +173,10 @@ static void *warm(void *context) {
     return NULL;
 }
 
-/* As many threads as cores, this one among them. */
+/* As many threads as cores, this one among them, where the driver bears more than one. */
 static tdm_status warm_in_threads(warming *all) {
     enum { MOST_THREADS = 16 };
-    size_t wanted = (size_t)tdmi_worker_count();
+    size_t wanted = all->device->facts->one_thread ? 1 : (size_t)tdmi_worker_count();
     if (wanted > MOST_THREADS) wanted = MOST_THREADS;
     if (wanted > all->list->count) wanted = all->list->count;
     warmer *warmers = tdmi_calloc(wanted, sizeof *warmers);

@@ -322,6 +322,7 @@ static const char *describe(tdmi_cl_entry *entry) {
     entry->compiler = tdmi_cl_compiler_of(&facts->info, version, extensions);
     bool cpu = facts->info.type == TDM_DEVICE_CPU;
     entry->early_markers = !cpu && strncmp(facts->info.vendor, "Intel", 5) == 0;
+    facts->one_thread = strcmp(facts->info.platform, "Oclgrind") == 0;
     facts->cache_bytes = query_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     facts->alignment = query_uint(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
     if (facts->alignment == 0) facts->alignment = 128;

@@ -358,7 +358,7 @@ static bool watch_two(void *user, size_t ready, size_t all) {
 }
 
 /* Usual kernels that were compiled are ready at once; refusals are alike on all devices. */
-Test(devices, warm) {
+Test(devices, warm, TAGS("few")) {
     static const tdm_dtype f32 = TDM_F32, not_floating = TDM_I32;
     const tdm_status bad = TDM_ERROR_INVALID_ARGUMENT;
     size_t kernels = 7;
