@@ -263,12 +263,12 @@ tdm_status tdmi_comm_fetch(tdmi_comm_side *side, size_t at, size_t size) TDM_MUS
 tdm_status tdmi_comm_fetched_later(tdmi_comm_side *side, int slot) TDM_MUST_USE;
 tdm_status tdmi_comm_fetched(tdmi_comm_side *side, int slot) TDM_MUST_USE;
 tdm_status tdmi_comm_store(tdmi_comm_side *side, size_t at, size_t size) TDM_MUST_USE;
-/* Reads x and writes y, either of which may be NULL; of one buffer x is copied, where it would be mapped, too. What
- * fails is a fault of this rank. */
+/* Begins to read x and to write y; either may be NULL. Where both are in one buffer, x is copied instead of mapped. A
+ * failure is a fault of this rank. */
 tdm_status tdmi_comm_sides(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
                            const tdm_tensor *y, tdmi_comm_side *from,
                            tdmi_comm_side *into) TDM_MUST_USE;
-/* The end of a call: what it has under way is given up where it failed, and the sides' memory is given back. */
+/* Ends a call: gives up its messages if it failed, and gives back the memory of both sides. */
 tdm_status tdmi_comm_leave(tdm_comm *comm, tdm_queue *queue, tdm_status status,
                            tdmi_comm_side *from, tdmi_comm_side *into) TDM_MUST_USE;
 /* At least so many bytes, kept with the communicator; NULL when there are none. */

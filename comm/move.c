@@ -94,7 +94,7 @@ static void exchange(tdm_comm *comm, size_t part) {
     }
 }
 
-/* The moves, and the end of each of these. */
+/* Runs the moves and ends the call. */
 static tdm_status run(tdm_comm *comm, tdm_queue *queue, tdm_status status, tdmi_comm_side *from,
                       tdmi_comm_side *into) {
     if (status == TDM_OK) status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, from, into);

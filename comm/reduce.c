@@ -213,7 +213,7 @@ static void divide(int64_t n, int ranks, int64_t *starts) {
         starts[i] = piece * i < n ? piece * i : n;
 }
 
-/* With TO_NONE comm->starts has the ranks' pieces, of which y is this rank's. */
+/* With TO_NONE each rank gets the piece of the result that comm->starts gives it, in y. */
 static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int to,
                          const tdm_tensor *x, tdm_tensor *y) {
     if (comm->team && to == TO_NONE) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);

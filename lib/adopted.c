@@ -120,7 +120,7 @@ static void mark_pending(tdm_device *device, tdmi_adopted *gone) {
     for (tdm_queue *queue = device->queues; queue; queue = queue->next)
         count += may_use(queue, &gone->block);
     if (count == 0) return;
-    tdmi_attempt_begin(); /* a release leaves the program's last error */
+    tdmi_attempt_begin(); /* a release keeps the message of the last error */
     gone->marks = tdmi_calloc(count, sizeof *gone->marks);
     gone->unmarked = !gone->marks;
     for (tdm_queue *queue = device->queues; queue && gone->mark_count < count; queue = queue->next)

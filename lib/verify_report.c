@@ -86,7 +86,7 @@ static bool save(const char *path, const tdmi_wrong_result *wrong, const tdmi_sa
 
 /* "[3, 5]" of an element that is counted row-major. */
 static const char *place_of(const tdm_tensor *tensor, size_t element, char text[128]) {
-    tdm_tensor at = *tensor; /* whose shape is the place */
+    tdm_tensor at = *tensor; /* its shape becomes the place */
     for (int i = tensor->ndim - 1; i >= 0; i--) {
         at.shape[i] = (int64_t)(element % (size_t)tensor->shape[i]);
         element /= (size_t)tensor->shape[i];

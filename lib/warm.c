@@ -173,7 +173,7 @@ static void *warm(void *context) {
     return NULL;
 }
 
-/* As many threads as cores, this one among them, where the driver bears more than one. */
+/* By as many threads as there are cores, this one among them, or by one where the driver allows no more. */
 static tdm_status warm_in_threads(warming *all) {
     enum { MOST_THREADS = 16 };
     size_t wanted = all->device->facts->one_thread ? 1 : (size_t)tdmi_worker_count();

@@ -117,7 +117,7 @@ static tdm_status cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem
         give_back(NULL, storage);
         return tdmi_cl_fail(code, "clSetMemObjectDestructorCallback");
     }
-    /* the address is for native kernels; everybody else goes through a mapping */
+    /* the address is for native kernels; all other accesses go through a mapping */
     *mem = (tdmi_mem){.handle = handle, .host = storage, .shared = shared};
     return TDM_OK;
 }

@@ -11,7 +11,7 @@ function(add_tool name)
   target_link_libraries(${name} PRIVATE tandem_warnings m)
 endfunction()
 
-# add_program(NAME SOURCE...): such a one for test_programs.
+# add_program(NAME SOURCE...): the same, as a part of the target test_programs.
 function(add_program name)
   add_tool(${name} ${ARGN})
   add_dependencies(test_programs ${name})

@@ -62,9 +62,10 @@ const command_spec kernel_check_spec = {
         "in the order in which they are given: as OpenCL C by the driver of the first device, as "
         "CUDA C++ by NVRTC, which needs no GPU, and as C by the C compiler of the machine. With "
         "--run the kernel also runs on Oclgrind, a simulator of a GPU, which finds reads and "
-        "writes outside of tensors and races between lanes. Floats are random there, integers "
-        "0.\n\nA backend without a compiler here is not checked. A compiler's messages have the "
-        "file's name and lines.",
+        "writes outside of tensors and races between lanes. Floats are random there, "
+        "integers 0.\n\n"
+        "A backend without a compiler here is not checked. A compiler's messages have the file's "
+        "name and lines.",
     .options = option_table,
     .run = kernel_check,
     .exit_status = "0 it compiles wherever there is a compiler, and runs, 1 it does not, or "

@@ -20,7 +20,7 @@ typedef struct option_spec {
     bool is_open; /* the words are for completion alone: there are other ways to spell them */
 } option_spec;
 
-/* One whose value can be anything, or that takes none. */
+/* An option with any value, or without one. */
 #define OPTION(name, id, argument, help)                                                           \
     { name, id, argument, help, NULL, false, false }
 
@@ -66,7 +66,7 @@ typedef int (*option_taker)(void *context, int id, char *value);
 bool options_read(const command_spec *spec, int argc, char **argv, option_taker take, void *context,
                   operand_list *operands, int *status);
 
-/* For options_read where nothing is to be done with options. */
+/* The option_taker of commands that have no options. */
 int options_take_none(void *context, int id, char *value);
 
 /* Runs a command or the subcommand that argv[1] names; argv[0] is the command's own name. Returns what to exit with. */

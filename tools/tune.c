@@ -53,13 +53,13 @@ const command_spec tune_spec = {
         "with those of Tandem's own kernels, and keeps the fastest in the cache directory, where a "
         "second look agrees that it is. Each is kept when it is measured, so Ctrl-C loses none. "
         "Programs that start from then on use it; what was not measured goes by the nearest "
-        "product that was, and without any by Tandem's own table.\n\nOn OpenCL it searches the "
-        "parameters of CLBlast's kernels, too. A driver may take half a minute to compile one "
-        "choice of them (pocl does), so give it minutes.\n\nWith --rows it measures on a GPU how "
-        "many lanes share a row, how many vectors of it each has, and how many groups are "
-        "launched, and keeps what is right and at least 3 % faster than the usual way. Results "
-        "then have other bits than before.\n\nNothing else should run at the same time. 'tdm cache "
-        "clear' forgets it all.",
+        "product that was, and without any by Tandem's own table.\n\n"
+        "On OpenCL it searches the parameters of CLBlast's kernels, too. A driver may take half a "
+        "minute to compile one choice of them (pocl does), so give it minutes.\n\n"
+        "With --rows it measures on a GPU how many lanes share a row, how many vectors of it each "
+        "has, and how many groups are launched, and keeps what is right and at least 3 % faster "
+        "than the usual way. Results then have other bits than before.\n\n"
+        "Nothing else should run at the same time. 'tdm cache clear' forgets it all.",
     .options = option_table,
     .run = tune_command,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",

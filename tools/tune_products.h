@@ -29,8 +29,8 @@ void tune_list_free(tune_list *list);
 /* Takes a line; NULL, or what is wrong with it. */
 typedef const char *(*tune_line_taker)(void *context, char *line);
 
-/* Gives each line of a file, whose `things` they are, to `take`, but empty ones and those that begin with '#'. Else
- * says what is wrong, where, and returns what to exit with. */
+/* Calls `take` with each line of a file but empty ones and those that begin with '#'; `things` is the word for what a
+ * line holds, in messages. Prints what is wrong, and where. Returns an exit status. */
 int tune_read_lines(const char *path, const char *things, tune_line_taker take, void *context);
 
 #endif

@@ -70,7 +70,7 @@ static void load(void) {
 #undef RESOLVE
 }
 
-/* Of Tandem's devices before this one. */
+/* How many devices with this platform and name Tandem lists before this one. */
 static int count_same_before(const tdm_device_info *info) {
     size_t count;
     const tdm_device_info *other;

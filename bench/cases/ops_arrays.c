@@ -11,7 +11,7 @@ enum { GATHER, ONE_HOT, CONCAT, SCATTER, ARGSORT, TOP_K, FLIP };
 
 /* Arrays of the case's shape, then an index for each row, then the result. */
 static void plan_arrays(const bench_case *c, bench_plan *plan) {
-    const int op = c->op->variant, inputs = op == CONCAT ? 2 : op != ONE_HOT;
+    const int op = c->op->variant, inputs = op == ONE_HOT ? 0 : op == CONCAT ? 2 : 1;
     const int64_t rows = bench_rows(c), cols = bench_cols(c), shape[] = {rows, cols};
     const int64_t below = op == ONE_HOT ? cols : op == GATHER || op == SCATTER ? rows : 0;
     const int64_t width = op == CONCAT ? 2 * cols : op == TOP_K ? TOP : cols;

@@ -121,7 +121,7 @@ static bool uses_tf32(const bench_case *c) {
     return c->dtype == TDM_F32 && math && strcmp(math, "tf32") == 0;
 }
 
-/* Norms of whole products, as they were left. */
+/* The norms of the products that the device computed, which were compared before. */
 static bool reference_norm(bench_segment *s) {
     const int64_t elements = s->c->shape.extent[0] * s->c->shape.extent[1];
     for (int64_t i = 0; i < s->count; i++) {

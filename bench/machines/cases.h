@@ -37,8 +37,8 @@ extern const machines_kind machines_collectives, machines_products, machines_lay
 
 /* The baseline's name in the rows of weak scaling, or of strong scaling. */
 const char *one_process_name(bool weak);
-/* The work in one process: on all cores that the ranks of this machine have, or, of weak scaling, on the first of them.
- * In the process itself, `run` is called with the words after --one-process, and prints the seconds of a call. */
+/* The work in one process: on all cores that the ranks of this machine have, or, for weak scaling, on the first of
+ * them. In the process itself, `run` is called with the words after --one-process, and prints the seconds of a call. */
 double one_process_seconds(const group *g, const work *w, int calls);
 int one_process_run(int argc, char **argv);
 /* In that process: seconds of a call after one that warms up; negative on failure. */

@@ -89,7 +89,7 @@ static void print_element(FILE *stream, size_t i, json_t *object) {
     json_decref(object);
 }
 
-/* An object that needs no head. */
+/* A line that can be read alone: it has the schema, the version and the commit, too. */
 static void print_jsonl(FILE *stream, json_t *rest) {
     json_t *object = json_pack("{s:i, s:s, s:s}", "schema", BENCH_SCHEMA, "version", tdm_version(),
                                "commit", BENCH_COMMIT);

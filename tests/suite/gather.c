@@ -9,7 +9,7 @@ TestSuite(gather, .init = device_open, .fini = device_close, TAGS("device lanes"
 
 static const tdm_dtype index_dtypes[2] = {TDM_I32, TDM_I64};
 
-/* Rows of `cols` elements; of what there is none NaN, or 0. */
+/* The rows of `cols` elements that the indices choose; for an index outside the table NaN, or 0 of integers. */
 static double *rows_of(const array *table, const array *indices, int64_t cols) {
     double *want = numbers(indices->count * cols);
     for (int64_t i = 0; i < indices->count * cols; i++) {

@@ -8,7 +8,7 @@ TestSuite(join, .init = device_open, .fini = device_close);
 
 enum { MOST = 20 };
 
-/* Of the row-major elements of y those of x[0] to x[n - 1], side by side along a dimension or stacked. */
+/* The elements of y, row-major: x[0] to x[n - 1] side by side along a dimension, or stacked. */
 static void put_together(array *const *x, int n, int dim, const tdm_tensor *y, bool stacked,
                          double *want) {
     int64_t inner = 1;

@@ -125,7 +125,7 @@ tdm_memory_stats memory_now(tdm_device *of) {
     return s;
 }
 
-/* Until array_free_all. */
+/* array_free_all frees it. */
 static void *keep(void *memory) {
     if (block_count == BLOCKS_MOST) abort();
     return blocks[block_count++] = need(memory);

@@ -18,8 +18,8 @@ static int64_t matrix_of(const tdm_tensor *t, const tdm_tensor *c, int64_t matri
 
 void product_refer(const tdm_matmul_options *options, const array *a, const array *b,
                    const array *bias, const array *c, double **want, double **bound) {
-    const tdm_matmul_options usual = TDM_MATMUL_OPTIONS_DEFAULTS, *const o =
-                                                                      options ? options : &usual;
+    const tdm_matmul_options usual = TDM_MATMUL_OPTIONS_DEFAULTS;
+    const tdm_matmul_options *const o = options ? options : &usual;
     ref_gemm r = {.dtype = a->t.dtype,
                   .m = rows_of(&c->t),
                   .n = cols_of(&c->t),

@@ -6,12 +6,13 @@
 #include "array.h"
 #include "operations/formulas.h"
 
-/* The elements of c as a product of a and b, whose batch dimensions are repeated as tdm_matmul does it, and how far off
- * each may be; of numbers(). options: NULL: the defaults; instead of their bias the array's, or none. */
+/* Makes, by numbers(), the elements that c should have as a product of a and b, whose batch dimensions are repeated as
+ * tdm_matmul repeats them, and the bound of each element's error. options may be NULL; the bias is the array, or none,
+ * whatever they have. */
 void product_refer(const tdm_matmul_options *options, const array *a, const array *b,
                    const array *bias, const array *c, double **want, double **bound);
 
-/* Multiplies, with the array's bias, and compares; a and b stay as they were. */
+/* Multiplies, with the same options and bias, and compares c, and a and b with what they were. */
 bool product_check(const tdm_matmul_options *options, const array *a, const array *b,
                    const array *bias, array *c);
 
